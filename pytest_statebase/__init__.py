@@ -1,0 +1,69 @@
+"""Turn failures of AI agents in production into regression tests.
+
+The public names are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .cassette import Cassette, load_cassette
+    from .compare.model import Divergence, ReplayResult, TurnResult, Verdict
+    from .engine.agents import AgentReply
+    from .engine.runner import replay, replay_async
+    from .errors import StatebaseError, UnrecordedCall
+    from .ledger import ForkPoint, Ledger
+    from .recorder import record_session
+    from .values import ABSENT
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ABSENT",
+    "AgentReply",
+    "Cassette",
+    "Divergence",
+    "ForkPoint",
+    "Ledger",
+    "ReplayResult",
+    "StatebaseError",
+    "TurnResult",
+    "UnrecordedCall",
+    "Verdict",
+    "load_cassette",
+    "record_session",
+    "replay",
+    "replay_async",
+]
+
+_HOMES = {
+    "ABSENT": "values",
+    "AgentReply": "engine.agents",
+    "Cassette": "cassette",
+    "Divergence": "compare.model",
+    "ForkPoint": "ledger",
+    "Ledger": "ledger",
+    "ReplayResult": "compare.model",
+    "StatebaseError": "errors",
+    "TurnResult": "compare.model",
+    "UnrecordedCall": "errors",
+    "Verdict": "compare.model",
+    "load_cassette": "cassette",
+    "record_session": "recorder",
+    "replay": "engine.runner",
+    "replay_async": "engine.runner",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f".{home}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,570 @@
+"""The ledger: the ordered events of one session, and what can be seen through them.
+
+Sessions, turns, state versions, memories and traces are views of the events; a fork is a cut. Events are never
+edited, only appended: treat every value inside them as read-only. `StateVersion.state` and `Ledger.state` are copies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from .errors import ForkError
+from .values import ABSENT, Absent, copy_value
+
+Content: TypeAlias = Mapping[str, Any]
+"""`{type, content, …}` as the StateBase API has it: type is text, audio, image, tool_call, tool_result, error, …"""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCreated:
+    """The first event. `state` is version 0; ABSENT where the recording knows nothing of states."""
+
+    id: str
+    agent_id: str | None = None
+    user_id: str | None = None
+    at: str | None = None
+    state: Any = ABSENT
+    metadata: Mapping[str, Any] | None = None
+    actor: str | None = None
+    reasoning: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """The input of a turn. None where the agent speaks first; several where two came before any event."""
+
+    number: int
+    input: Content | list[Content] | None = None
+    at: str | None = None
+    authored: bool = False
+    """The words are the plan's (`inputs`), not the recorded user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Text beside calls in one message; the last text of a turn is its output instead."""
+
+    text: str
+    at: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled:
+    """One call of a tool with what came back."""
+
+    tool: str
+    arguments: Any = field(default_factory=dict)
+    """A mapping by parameter name; a text where the recorded arguments were not JSON."""
+    result: Any = ABSENT
+    error: Mapping[str, Any] | None = None
+    """A raised exception: `{type, message, …}`."""
+    is_error: bool = False
+    """The result says itself that it failed."""
+    step: int | None = None
+    """Calls of one step were made at once; their order means nothing."""
+    id: str | None = None
+    latency_ms: float | None = None
+    agent: str | None = None
+    at: str | None = None
+    during: int | None = None
+    """Position in the turn of the call inside which this one was made."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StateUpdated:
+    """A new state version; `value` is the whole state."""
+
+    version: int
+    value: Any
+    reasoning: str | None = None
+    actor: str | None = None
+    at: str | None = None
+    during: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StateRolledBack:
+    """A new state version equal to an earlier one."""
+
+    version: int
+    to_version: int
+    value: Any
+    reason: str | None = None
+    actor: str | None = None
+    at: str | None = None
+    during: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAdded:
+    """Something the agent was to remember beyond the session."""
+
+    content: str
+    type: str = "general"
+    tags: list[str] | None = None
+    id: str | None = None
+    actor: str | None = None
+    at: str | None = None
+    during: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySearched:
+    """A search in memory with its results, best first."""
+
+    query: str
+    results: list[Mapping[str, Any]] = field(default_factory=list)
+    at: str | None = None
+    during: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnAdded:
+    """The end of a turn: its output, or that it was interrupted."""
+
+    output: Any = ABSENT
+    """`{type, content}`; ABSENT where none was recorded."""
+    error: Mapping[str, Any] | None = None
+    """What the agent raised instead of answering: `{type, message, …}`."""
+    reasoning: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    interrupted: bool = False
+    actor: str | None = None
+    at: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionForked:
+    """Stands in a fork, just after what it took over from its source."""
+
+    id: str
+    source: str
+    point: str
+    """As `str(ForkPoint)`."""
+    version: int | None
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnded:
+    """The last event of a recording. `input` is what the user said last and nobody answered."""
+
+    reason: str | None = None
+    input: Content | list[Content] | None = None
+    at: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+StateEvent: TypeAlias = StateUpdated | StateRolledBack
+Event: TypeAlias = (
+    SessionCreated
+    | TurnStarted
+    | Said
+    | ToolCalled
+    | StateUpdated
+    | StateRolledBack
+    | MemoryAdded
+    | MemorySearched
+    | TurnAdded
+    | SessionForked
+    | SessionEnded
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StateVersion:
+    """The state after one update, numbered from 0, the initial state."""
+
+    version: int
+    event: SessionCreated | StateUpdated | StateRolledBack
+    turn: int | None
+    """The turn inside which it was made, None between turns."""
+
+    @property
+    def state(self) -> Any:
+        """A copy of the state."""
+        return copy_value(state_of(self.event))
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One event as an auditor reads it: who, when, why, what. Actions and details are those of the StateBase API."""
+
+    id: str
+    action: str
+    actor: str | None
+    timestamp: str | None
+    reasoning: str | None
+    details: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Turn:
+    """The events from one input to the agent's output."""
+
+    number: int
+    started: TurnStarted
+    events: list[Event] = field(default_factory=list)
+    """Everything between the start and the end."""
+    added: TurnAdded | None = None
+    """None while the turn runs, where a fork cut it (partial) and where the recording broke off."""
+    version_before: int | None = None
+    """The state version as the turn began; None where no state was recorded."""
+    version_after: int | None = None
+
+    @property
+    def input(self) -> Content | list[Content] | None:
+        return self.started.input
+
+    @property
+    def output(self) -> Any:
+        """`{type, content}` or ABSENT."""
+        return ABSENT if self.added is None else self.added.output
+
+    @property
+    def error(self) -> Mapping[str, Any] | None:
+        return None if self.added is None else self.added.error
+
+    @property
+    def calls(self) -> list[ToolCalled]:
+        """The calls of this turn in recorded order, nested ones included."""
+        return [event for event in self.events if type(event) is ToolCalled]
+
+    @property
+    def text(self) -> str:
+        """The input as one text (see `input_text`)."""
+        return input_text(self.input)
+
+    @property
+    def is_opening(self) -> bool:
+        """The agent spoke first: there is no input."""
+        return self.input is None
+
+
+def input_text(content: Content | list[Content] | None) -> str:
+    """What the user said, as one text; several inputs are joined by line breaks."""
+    if content is None:
+        return ""
+    if isinstance(content, list):
+        return "\n".join(map(input_text, content))
+    said = content.get("content", "")
+    return said if isinstance(said, str) else str(said)
+
+
+_POINT = re.compile(r"(version|turn) (\d{1,9})|last-good")
+
+
+@dataclass(frozen=True, slots=True)
+class ForkPoint:
+    """A place in a ledger: `version V`, `turn N` or `last-good`."""
+
+    kind: Literal["version", "turn", "last-good"] = "version"
+    number: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> ForkPoint:
+        """Read `version 3`, `turn 2` or `last-good`.
+
+        Raises ForkError for anything else.
+        """
+        match = _POINT.fullmatch(text.strip())
+        if match is None:
+            raise ForkError(
+                f"{text!r} is no fork point",
+                remedy="Write `version V`, `turn N` or `last-good` (versions from 0, turns from 1).",
+            )
+        if match[1] is None:
+            return cls("last-good")
+        return cls("version" if match[1] == "version" else "turn", int(match[2]))
+
+    def __str__(self) -> str:
+        return self.kind if self.kind == "last-good" else f"{self.kind} {self.number}"
+
+    @property
+    def slug(self) -> str:
+        """For names of items and files: `version-0`, `turn-2`, `last-good`."""
+        return str(self).replace(" ", "-")
+
+
+class Ledger:
+    """The events of one session in order, with its turns and state versions.
+
+    events, turns, versions: read-only to everybody but `append`. forked: where this ledger was forked from, None for a
+    recording.
+    """
+
+    __slots__ = ("_last", "_state", "_version", "events", "forked", "turns", "versions")
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.events: list[Event] = []
+        self.turns: list[Turn] = []
+        self.versions: list[StateVersion] = []
+        self.forked: SessionForked | None = None
+        self._state: Any = ABSENT
+        self._version: int | None = None
+        self._last = -1
+        for event in events:
+            self.append(event)
+
+    def append(self, event: Event) -> None:
+        """Add what happened next."""
+        self.events.append(event)
+        kind = type(event)
+        turn = self.turns[-1] if self.turns and self.turns[-1].added is None else None
+        if kind is TurnStarted:
+            self._start(event)  # type: ignore[arg-type]
+        elif kind is TurnAdded:
+            if turn is not None:
+                turn.added = event  # type: ignore[assignment]
+        elif kind is StateUpdated or kind is StateRolledBack:
+            self._enter_version(event.version, event, turn)  # type: ignore[union-attr, arg-type]
+        elif kind is SessionCreated:
+            if event.state is not ABSENT:  # type: ignore[union-attr]
+                self._enter_version(0, event, None)  # type: ignore[arg-type]
+        elif kind is SessionForked:
+            self.forked = event  # type: ignore[assignment]
+        if turn is not None and kind is not TurnAdded and kind is not TurnStarted:
+            turn.events.append(event)
+
+    def _start(self, event: TurnStarted) -> None:
+        self.turns.append(Turn(event.number, event, version_before=self._version, version_after=self._version))
+
+    def _enter_version(
+        self, number: int, event: SessionCreated | StateUpdated | StateRolledBack, turn: Turn | None
+    ) -> None:
+        self.versions.append(StateVersion(number, event, turn.number if turn else None))
+        self._state = state_of(event)
+        self._version = number
+        self._last = max(self._last, number)
+        if turn is not None:
+            turn.version_after = number
+
+    @property
+    def created(self) -> SessionCreated:
+        """The session's first event."""
+        first = self.events[0] if self.events else None
+        if not isinstance(first, SessionCreated):
+            raise ForkError("the ledger does not begin with a session")
+        return first
+
+    @property
+    def ended(self) -> SessionEnded | None:
+        """How the session ended, where the recording says so."""
+        last = self.events[-1] if self.events else None
+        return last if isinstance(last, SessionEnded) else None
+
+    @property
+    def id(self) -> str:
+        """The session's id; a fork has one of its own."""
+        return self.forked.id if self.forked else self.created.id
+
+    @property
+    def state(self) -> Any:
+        """A copy of the current state; ABSENT where no state is known."""
+        return copy_value(self._state)
+
+    @property
+    def version(self) -> int | None:
+        """The number of the current state version; None where no state is known."""
+        return self._version
+
+    def state_value(self) -> Any:
+        """The current state itself, not to be changed by the caller."""
+        return self._state
+
+    def turn(self, number: int) -> Turn:
+        """The turn with that number.
+
+        Raises ForkError where there is none.
+        """
+        index = number - (self.turns[0].number if self.turns else 1)
+        if 0 <= index < len(self.turns) and self.turns[index].number == number:
+            return self.turns[index]
+        for turn in self.turns:
+            if turn.number == number:
+                return turn
+        raise ForkError(
+            f"session {self.id} has no turn {number}", remedy=f"It has {_span('turn', [t.number for t in self.turns])}."
+        )
+
+    def version_of(self, number: int) -> StateVersion:
+        """The state version with that number.
+
+        Raises ForkError where there is none.
+        """
+        for version in reversed(self.versions):
+            if version.version == number:
+                return version
+        raise ForkError(
+            f"session {self.id} has no state version {number}",
+            remedy=f"It has {_span('version', [v.version for v in self.versions])}.",
+        )
+
+    def state_before(self, number: int) -> Any:
+        """A copy of the state as turn `number` began; ABSENT where no state is known."""
+        version = self.turn(number).version_before
+        return ABSENT if version is None else self.version_of(version).state
+
+    @property
+    def memories(self) -> list[MemoryAdded]:
+        return [event for event in self.events if isinstance(event, MemoryAdded)]
+
+    @property
+    def traces(self) -> list[Trace]:
+        """The events as an auditor reads them, oldest first."""
+        return list(_traces(self))
+
+    def resolve(self, point: ForkPoint, failing: Iterable[int] = ()) -> ForkPoint:
+        """`point` with `last-good` turned into the turn that it means here.
+
+        failing: numbers of the turns that are recorded as wrong.
+        Raises ForkError for a point that the session does not have.
+        """
+        if point.kind == "last-good":
+            numbers = sorted(failing)
+            if not numbers:
+                raise ForkError(
+                    f"session {self.id} has no last good turn: no turn is marked as failing",
+                    remedy="Add `failing: [N]` to the plan, or fork at `version V` or `turn N`.",
+                )
+            point = ForkPoint("turn", numbers[0])
+        if point.kind == "turn":
+            self.turn(point.number)
+        elif point.number or self.versions:
+            self.version_of(point.number)
+        return point
+
+    def cut(self, point: ForkPoint) -> int:
+        """How many events lie before the (resolved) fork point."""
+        if point.kind == "turn":
+            started = self.turn(point.number).started
+            return _index(self.events, started)
+        if point.number == 0 and not self.versions:
+            return 1
+        return _index(self.events, self.version_of(point.number).event) + 1
+
+    def fork(self, point: ForkPoint, failing: Iterable[int] = (), *, id: str | None = None) -> Ledger:
+        """A new ledger that begins as this session stood at `point`; this one is untouched.
+
+        id: the fork's own id; by default it is derived from the source's and the point.
+        Raises ForkError for a point that the session does not have.
+        """
+        point = self.resolve(point, failing)
+        cut = self.cut(point)
+        fork = Ledger(self.events[:cut])
+        fork.append(SessionForked(id or self.fork_id(point), self.id, str(point), fork.version))
+        return fork
+
+    def fork_id(self, point: ForkPoint) -> str:
+        """The id of a fork of this session at the (resolved) point."""
+        return f"{self.id}-fork-{point.slug}"
+
+    def next_number(self) -> int:
+        """The number that the next turn to begin will have."""
+        return self.turns[-1].number + 1 if self.turns else 1
+
+    def next_version(self) -> int:
+        """The number that the next state version will have."""
+        return self._last + 1
+
+
+def _index(events: list[Event], wanted: Event) -> int:
+    return next(index for index, event in enumerate(events) if event is wanted)
+
+
+def state_of(event: SessionCreated | StateUpdated | StateRolledBack) -> Any:
+    """The state that an event made, itself: not to be changed by the caller."""
+    return event.state if type(event) is SessionCreated else event.value  # type: ignore[union-attr]
+
+
+def _span(word: str, numbers: list[int]) -> str:
+    if not numbers:
+        return f"no {word}s"
+    if len(numbers) == 1:
+        return f"only {word} {numbers[0]}"
+    if numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{word}s {numbers[0]} to {numbers[-1]}"
+    return f"{word}s {', '.join(map(str, numbers))}"
+
+
+def _traces(ledger: Ledger) -> Iterator[Trace]:
+    prefix = f"trace_{ledger.id}"
+    turn: TurnStarted | None = None
+    state: Any = ABSENT
+    version: int | None = None
+    for index, event in enumerate(ledger.events):
+        if isinstance(event, TurnStarted):
+            turn = event
+        found = _trace_of(event, turn, state, version)
+        if isinstance(event, (SessionCreated, StateUpdated, StateRolledBack)):
+            state = state_of(event)
+            version = 0 if isinstance(event, SessionCreated) else event.version
+        if found is not None:
+            action, reasoning, details = found
+            yield Trace(f"{prefix}_{index}", action, getattr(event, "actor", None), event.at, reasoning, details)
+
+
+def _trace_of(
+    event: Event, turn: TurnStarted | None, state: Any, version: int | None
+) -> tuple[str, str | None, dict[str, Any]] | None:
+    """Action, reasoning and details, as the StateBase documentation on replay and audit tabulates them."""
+    match event:
+        case SessionCreated():
+            details = {
+                "agent_id": event.agent_id,
+                "user_id": event.user_id,
+                "initial_state": none_if_absent(event.state),
+            }
+            return "session.created", event.reasoning, {**details, "reasoning": event.reasoning}
+        case StateUpdated():
+            diff = state_diff(state, event.value)
+            return (
+                "state.updated",
+                event.reasoning,
+                {"reasoning": event.reasoning, "state_diff": diff, "version": event.version},
+            )
+        case StateRolledBack():
+            details = {"from_version": version, "to_version": event.to_version, "reason": event.reason}
+            return "state.rolled_back", event.reason, {**details, "reasoning": event.reason}
+        case TurnAdded():
+            details = {
+                "turn_number": turn.number if turn else None,
+                "input": turn.input if turn else None,
+                "output": none_if_absent(event.output),
+                "metadata": event.metadata or {},
+            }
+            return "turn.added", event.reasoning, {**details, "reasoning": event.reasoning}
+        case MemoryAdded():
+            return "memory.created", None, {"content": event.content, "type": event.type, "tags": event.tags or []}
+        case SessionForked():
+            details = {"source_session": event.source, "source_session_id": event.source, "fork_version": event.version}
+            return "session.forked", None, details
+        case _:
+            return None
+
+
+def none_if_absent(value: Any | Absent) -> Any:
+    """None for what was not recorded, for interfaces that know no absence."""
+    return None if value is ABSENT else value
+
+
+def state_diff(before: Any, after: Any) -> dict[str, Any]:
+    """The top-level difference of two states as a trace tells it: `{added, removed, modified}`."""
+    old = before if isinstance(before, Mapping) else {}
+    new = after if isinstance(after, Mapping) else {}
+    return {
+        "added": {key: new[key] for key in new if key not in old},
+        "removed": {key: old[key] for key in old if key not in new},
+        "modified": {key: {"from": old[key], "to": new[key]} for key in new if key in old and old[key] != new[key]},
+    }
