@@ -1,0 +1,129 @@
+"""A cassette: a plan and, read when it is needed, the ledger of its record."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import FileError, PlanError
+from ..ledger import Ledger
+from .defaults import defaults_for
+from .files import MAX_NAME, is_safe_name
+from .plan import Plan
+from .planread import plan_of, read_plan
+from .record import read_record
+
+PLAN_SUFFIX = ".session.yaml"
+RECORD_SUFFIX = ".record.yaml"
+
+
+@dataclass(slots=True, eq=False)
+class Cassette:
+    """A recorded session with a plan of how to replay it."""
+
+    path: Path | None
+    """The plan's file; None where there is none."""
+    record_path: Path | None
+    plan: Plan
+    warnings: list[str] = field(default_factory=list)
+    """What reading found that is no error: a record without a seal."""
+    _ledger: Ledger | None = field(default=None, repr=False)
+
+    @classmethod
+    def from_ledger(cls, ledger: Ledger, plan: Plan | None = None) -> Cassette:
+        """A cassette that is in no file."""
+        cassette = cls(None, None, plan or Plan(), _ledger=ledger)
+        _check_turns(cassette, ledger)
+        return cassette
+
+    @property
+    def ledger(self) -> Ledger:
+        """The recorded events, read and checked on first use.
+
+        Raises FileError, RecordError, SealError for the record, PlanError where the plan does not fit it.
+        """
+        if self._ledger is None:
+            try:
+                ledger = read_record(str(self.record_path), warnings=self.warnings)
+            except FileError as error:
+                raise self._missing() or error from None
+            _check_turns(self, ledger)
+            self._ledger = ledger
+        return self._ledger
+
+    def _missing(self) -> PlanError | None:
+        """For a plan without its record, an error that leads to the plan."""
+        path = str(self.record_path)
+        if self.path is None or os.path.exists(path):
+            return None
+        where = self.plan.where.get("record") or str(self.path)
+        remedy = "Put the record beside the plan, or name it: `record: FILE.record.yaml`."
+        return PlanError(f"there is no record {path}", where=where, remedy=remedy)
+
+    @property
+    def session_id(self) -> str:
+        """The plan's session, else the record's."""
+        return self.plan.session or self.ledger.id
+
+    @property
+    def name(self) -> str:
+        """The stem that the cassette's files share; the session's id where there is no file."""
+        file = self.path or self.record_path
+        return stem_of(file.name) if file else self.session_id
+
+
+def stem_of(name: str) -> str:
+    """`refund` for refund.session.yaml and refund.record.yaml."""
+    return name.removesuffix(PLAN_SUFFIX).removesuffix(RECORD_SUFFIX)
+
+
+def load_cassette(path: str | os.PathLike[str], *, root: str | os.PathLike[str] | None = None) -> Cassette:
+    """The cassette of a plan (`NAME.session.yaml`); the record is read when its ledger is first asked for.
+
+    path: also a record (`NAME.record.yaml`), which is then replayed whole, without the plan beside it.
+    root: the highest directory whose `statebase.yaml` counts.
+    Raises FileError, PlanError or FormatVersionError.
+    """
+    name = os.fspath(path)
+    directory, base = os.path.split(name)
+    _check_name(name, base)
+    top = None if root is None else os.path.abspath(root)
+    defaults = defaults_for(os.path.abspath(directory), root=top)
+    if base.endswith(RECORD_SUFFIX):
+        return Cassette(None, Path(name), plan_of({}, defaults))
+    plan = read_plan(name, defaults=defaults)
+    record = plan.record or stem_of(base) + RECORD_SUFFIX
+    return Cassette(Path(name), Path(directory, record), plan)
+
+
+def _check_name(name: str, base: str) -> None:
+    if not base.endswith((PLAN_SUFFIX, RECORD_SUFFIX)):
+        raise PlanError(
+            "this is no cassette", where=name, remedy="A plan is called NAME.session.yaml, a record NAME.record.yaml."
+        )
+    stem = stem_of(base)
+    if not is_safe_name(stem):
+        remedy = f"Rename it: letters, digits, `.`, `_` and `-`, at most {MAX_NAME} characters."
+        raise PlanError(f"{stem!r:.100} cannot name a cassette", where=name, remedy=remedy)
+
+
+def _check_turns(cassette: Cassette, ledger: Ledger) -> None:
+    """What the plan says of turns and the session must be there."""
+    plan = cassette.plan
+    if plan.session is not None and plan.session != ledger.id:
+        raise PlanError(
+            f"the plan is for session {plan.session}, the record holds {ledger.id}",
+            where=plan.where.get("session"),
+            remedy="Correct `session`, or name the right `record`.",
+        )
+    numbers = {turn.number for turn in ledger.turns}
+    named = [("failing", turn) for turn in sorted(plan.failing)]
+    named += [("expect", turn) for turn in plan.expect] + [("inputs", turn) for turn in plan.inputs]
+    for key, turn in named:
+        if turn not in numbers:
+            span = f"turns {min(numbers)} to {max(numbers)}" if numbers else "no turns"
+            where = plan.where.get(f"{key}.{turn}") or plan.where.get(key) or ledger.id
+            raise PlanError(
+                f"`{key}` names turn {turn}, which the session does not have", where=where, remedy=f"It has {span}."
+            )

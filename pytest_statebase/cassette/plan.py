@@ -1,0 +1,144 @@
+"""Plans: what a `NAME.session.yaml` says about replaying a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from ..ledger import ForkPoint
+from ..values import ABSENT
+from .yamlread import Document
+
+Where: TypeAlias = str
+"""`file:line:column`."""
+Mode: TypeAlias = Literal["continuous", "isolated"]
+Gate: TypeAlias = Literal["block", "warn"]
+
+
+class Positions(Mapping[str, Where]):
+    """Where each key and item of a plan stands: `expect.2.output.matches` → `file:line:column`."""
+
+    __slots__ = ("_document", "_name", "_table")
+
+    def __init__(self, name: str = "", document: Document | None = None) -> None:
+        self._name = name
+        self._document = document
+        self._table: dict[str, Where] | None = None
+
+    def _all(self) -> dict[str, Where]:
+        if self._table is None:
+            self._table = {}
+            if self._document is not None:
+                self._collect(self._document.value, (), "")
+        return self._table
+
+    def _collect(self, value: Any, keys: tuple[Any, ...], path: str) -> None:
+        steps = value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
+        for key, item in steps:
+            inner = f"{path}[{key}]" if type(value) is list else f"{path}.{key}".lstrip(".")
+            assert self._table is not None
+            self._table[inner] = self.at(*keys, key)
+            self._collect(item, (*keys, key), inner)
+
+    def at(self, *keys: Any) -> Where:
+        """Where what stands under the keys is, or the nearest thing around it."""
+        if self._document is None:
+            return self._name
+        line, column = self._document.position(*keys)
+        return f"{self._name}:{line}:{column}"
+
+    def __getitem__(self, path: str) -> Where:
+        return self._all()[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySpec:
+    """One replay that a plan asks for."""
+
+    fork: ForkPoint = field(default_factory=ForkPoint)
+    until: int | Literal["end"] | None = None
+    """The last turn to replay; None leaves it to the plan's `failing` and `expect`."""
+    mode: Mode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputExpect:
+    """What the output must be; every rule must hold."""
+
+    contains: tuple[str, ...] = ()
+    not_contains: tuple[str, ...] = ()
+    matches: tuple[str, ...] = ()
+    """Regular expressions, searched for."""
+    equals: Any = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsExpect:
+    """Tools that must be called and that must not."""
+
+    called: tuple[str, ...] = ()
+    not_called: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """What is expected of one turn."""
+
+    output: OutputExpect | None = None
+    tools: ToolsExpect | None = None
+    state: Mapping[str, Any] = field(default_factory=dict)
+    """Path inside the state → the value that must stand there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to a call that production never made."""
+
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    result: Any = ABSENT
+    error: Mapping[str, Any] | None = None
+    """Raise this instead of returning: `{type, message}`."""
+    where: Where = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRules:
+    """What is known of a tool."""
+
+    reads: bool = False
+    """It has no effect: it may be answered again."""
+    ignore: tuple[str, ...] = ()
+    """Arguments that count neither in matching nor in comparison; `arguments` means all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to replay a record. An empty one replays it whole, from its start."""
+
+    session: str | None = None
+    record: str | None = None
+    """The record's file, from the plan's directory, where the stem differs."""
+    agent: str | None = None
+    title: str | None = None
+    replays: tuple[ReplaySpec, ...] = (ReplaySpec(),)
+    failing: frozenset[int] = frozenset()
+    """Turns that are recorded as wrong."""
+    expect: Mapping[int, Expect] = field(default_factory=dict)
+    answers: tuple[Answer, ...] = ()
+    inputs: Mapping[int, str] = field(default_factory=dict)
+    """The user's words where the recorded ones no longer fit."""
+    ignore: tuple[str, ...] = ()
+    compare: Mapping[str, str] = field(default_factory=dict)
+    owner: str | None = None
+    gate: Gate = "block"
+    tools: Mapping[str, ToolRules] = field(default_factory=dict)
+    where: Mapping[str, Where] = field(default_factory=Positions, compare=False, repr=False)
+    """Where each key of the plan stands, for errors: `expect.2.output` → `file:line:column`."""

@@ -1,0 +1,158 @@
+"""The seal: SHA-256 over what a record says, so that layout, comments and line ends are free.
+
+The digest of a document is that of the JSON text of its canonical parts (see `yamlread`). The seal chains the digests:
+each link is the digest of the link before it and the document's digest; the last document counts without its `seal`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..errors import SealError
+from .canonical import canonical_text
+from .yamlread import END, LIST, MAP, Document
+
+SHORT = 12
+_PREFIX = "sha256:"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Whether a record is still what was sealed."""
+
+    ok: bool
+    """False for a broken seal and for none."""
+    state: Literal["sealed", "unsealed", "broken"]
+    message: str
+    """One sentence that says so, naming the first document that is not what it was."""
+    document: int | None = None
+    """Position of that document in the file, from 1."""
+    turn: int | None = None
+    line: int | None = None
+
+
+@dataclass(slots=True)
+class _Seen:
+    digest: str
+    line: int
+    label: str
+    turn: int | None
+
+
+@dataclass(slots=True)
+class Chain:
+    """Takes the documents of a record as they are read, then tells whether the seal holds."""
+
+    link: bytes = b""
+    seen: list[_Seen] = field(default_factory=list)
+    sealed: str | None = None
+    recorded: list[str] | None = None
+    """The short digests that the last document holds."""
+
+    def add(self, document: Document) -> None:
+        value, parts = document.value, document.parts
+        is_end = isinstance(value, dict) and value.get("kind") == "end"
+        if is_end and "seal" in value:
+            self.sealed = str(value["seal"])
+            parts = without_seal(parts)
+        if is_end:
+            found = value.get("documents")
+            self.recorded = [str(item) for item in found] if isinstance(found, list) else None
+        digest = self.extend(parts)
+        self.seen.append(_Seen(digest, document.line, *_label(value)))
+
+    def extend(self, parts: list[Any]) -> str:
+        """Add a document's parts; its own digest, shortened."""
+        digest = hashlib.sha256(canonical_text(parts).encode("utf-8", "surrogatepass"))
+        self.link = hashlib.sha256(self.link + digest.digest()).digest()
+        return digest.hexdigest()[:SHORT]
+
+    @property
+    def seal(self) -> str:
+        """The seal of the documents so far."""
+        return _PREFIX + self.link.hex()
+
+    def verification(self) -> Verification:
+        """Whether the seal in the last document is that of the documents."""
+        if self.sealed is None:
+            return Verification(
+                False, "unsealed", "the record has no seal: nothing shows that it is as it was recorded"
+            )
+        if self.sealed == self.seal:
+            return Verification(True, "sealed", f"sealed: all {len(self.seen)} documents are as they were recorded")
+        at, message = self._first_change()
+        seen = self.seen[at] if at < len(self.seen) else None
+        turn, line = (seen.turn, seen.line) if seen else (None, None)
+        return Verification(False, "broken", f"the seal is broken: {message}", at + 1, turn, line)
+
+    def _first_change(self) -> tuple[int, str]:
+        """Position, from 0, and a description of the first document that is not what it was."""
+        found, wanted = [seen.digest for seen in self.seen[:-1]], self.recorded
+        last = len(self.seen) - 1
+        if wanted is None:
+            return last, "the last document's `documents` are gone, so the change cannot be placed"
+        for at in range(max(len(found), len(wanted))):
+            here = found[at] if at < len(found) else None
+            was = wanted[at] if at < len(wanted) else None
+            if here != was:
+                return at, self._change(at, here in wanted, was in found)
+        return last, "the last document was changed"
+
+    def _change(self, at: int, here_is_old: bool, was_is_left: bool) -> str:
+        name = f"document {at + 1}"
+        there = f"{name} ({self.seen[at].label}, line {self.seen[at].line})"
+        if at == len(self.seen) - 1 or (here_is_old and not was_is_left):
+            return f"{name} is missing, before {self.seen[at].label} in line {self.seen[at].line}"
+        if here_is_old:
+            return f"{there} was moved"
+        if was_is_left or at >= len(self.recorded or ()):
+            return f"{there} was added"
+        return f"{there} was changed"
+
+    def check(self, where: str) -> Verification:
+        """Raise SealError, naming the first changed document, where the seal is broken."""
+        result = self.verification()
+        if result.state == "broken":
+            raise SealError(
+                result.message,
+                where=f"{where}:{result.line}" if result.line else where,
+                remedy="A record is evidence: restore it from version control, or record the session again.",
+            )
+        return result
+
+
+def _label(value: Any) -> tuple[str, int | None]:
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if kind == "turn":
+        number = value.get("number")
+        return f"turn {number}", number if type(number) is int else None
+    return f"kind {kind}" if isinstance(kind, str) else "no kind", None
+
+
+def without_seal(parts: list[Any]) -> list[Any]:
+    """The parts of the last document without its key `seal`."""
+    at = 1
+    while at < len(parts) - 1:
+        after = _after(parts, _after(parts, at))
+        if parts[at] == "seal":
+            return parts[:at] + parts[after:]
+        at = after
+    return parts
+
+
+def _after(parts: list[Any], at: int) -> int:
+    """The position after the node that begins at `at`."""
+    depth = 0
+    while True:
+        part = parts[at]
+        at += 1
+        if part is MAP or part is LIST:
+            depth += 1
+        elif part is END:
+            depth -= 1
+        elif type(part) is list:
+            continue
+        if depth == 0:
+            return at
