@@ -1,0 +1,306 @@
+"""What a comparison finds, turn by turn: divergences, verdicts and results."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from ..ledger import Turn
+from ..values import ABSENT
+
+
+class Group(StrEnum):
+    """The four groups of verdicts, in the order in which a summary tells them."""
+
+    FAIL = "fail"
+    COULD_NOT_RUN = "could not run"
+    REVIEW = "review"
+    OK = "ok"
+
+
+class Verdict(StrEnum):
+    """What a turn's divergences mean, given what was expected of it."""
+
+    UNCHANGED = "unchanged"
+    FIXED = "fixed"
+    REWORDED = "reworded"
+    OFF_SCRIPT = "off-script"
+    STILL_FAILING = "still-failing"
+    UNPROVEN = "unproven"
+    CHANGED = "changed"
+    BROKEN = "broken"
+    UNRECORDED = "unrecorded"
+    ERROR = "error"
+    NOT_REPLAYED = "not-replayed"
+
+    @property
+    def group(self) -> Group:
+        return _GROUPS[self]
+
+
+_GROUPS = {
+    Verdict.UNCHANGED: Group.OK,
+    Verdict.FIXED: Group.OK,
+    Verdict.REWORDED: Group.REVIEW,
+    Verdict.OFF_SCRIPT: Group.REVIEW,
+    Verdict.STILL_FAILING: Group.FAIL,
+    Verdict.UNPROVEN: Group.FAIL,
+    Verdict.CHANGED: Group.FAIL,
+    Verdict.BROKEN: Group.FAIL,
+    Verdict.UNRECORDED: Group.FAIL,
+    Verdict.ERROR: Group.FAIL,
+    Verdict.NOT_REPLAYED: Group.COULD_NOT_RUN,
+}
+
+
+class Facet(StrEnum):
+    """The sides of a turn that are compared. In the order in which one may cause the next."""
+
+    ERROR = "error"
+    TOOLS = "tools"
+    STATE = "state"
+    OUTPUT = "output"
+
+
+class Kind(StrEnum):
+    """What sort of difference a divergence is."""
+
+    VALUE = "value"
+    """Another value of the same type."""
+    TYPE = "type"
+    """A value of another type."""
+    ADDED = "added"
+    """Only the replayed side has it."""
+    REMOVED = "removed"
+    """Only the recorded side has it."""
+    TEXT = "text"
+    """The wording of the output."""
+    ARGUMENTS = "arguments"
+    """The same tool called with another argument."""
+    REPLACED = "replaced"
+    """Another tool called in the place of the recorded one."""
+    MISSING = "missing"
+    """A recorded call that was not made."""
+    EXTRA = "extra"
+    """A call that the recording does not have in this turn."""
+    MOVED = "moved"
+    """A call answered from another turn, where it was not made."""
+    REORDERED = "reordered"
+    """A call made before or after another one that it followed or preceded."""
+    RAISED = "raised"
+    """The agent raised where it did not, or raised something else."""
+    EXPECT = "expect"
+    """A rule of the plan's `expect` does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """One difference between the recorded and the replayed side of a turn."""
+
+    facet: Facet
+    kind: Kind
+    path: str
+    """Can be pasted into `ignore`: `state.cart[0].added_at`, `tools.lookup_order#2.arguments.id`."""
+    recorded: Any = ABSENT
+    replayed: Any = ABSENT
+    follows: str | None = None
+    """The fingerprint of the divergence that probably caused this one."""
+    detail: str | None = None
+    """One sentence more for a person, where kind and values do not say it all."""
+    note: bool = False
+    """Shown but not judged: a made-up id renamed one-to-one."""
+
+    @property
+    def fingerprint(self) -> str:
+        """12 hexadecimal digits, equal for the same difference in any session, turn, run or Python version."""
+        text = "\x00".join((self.facet, self.kind, self.path, _stable(self.recorded), _stable(self.replayed)))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _stable(value: Any) -> str:
+    """A text of a value that depends neither on key order nor on memory addresses."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(sorted(f"{_stable(key)}:{_stable(item)}" for key, item in value.items())) + "}"
+    if isinstance(value, (list, tuple)):
+        return f"{type(value).__name__}[" + ",".join(map(_stable, value)) + "]"
+    if isinstance(value, (set, frozenset)):
+        return "set[" + ",".join(sorted(map(_stable, value))) + "]"
+    try:
+        text = repr(value)
+    except Exception:  # recorded objects are strangers: their repr may do anything
+        text = ""
+    return type(value).__qualname__ if not text or " at 0x" in text else text
+
+
+class Source(StrEnum):
+    """Where the answer of a replayed call came from."""
+
+    RECORD = "record"
+    AUTHORED = "authored"
+    """The plan's `answers`."""
+    SIMULATED = "simulated"
+    """The user's own simulator."""
+    NONE = "none"
+    """Nothing answered: unrecorded, or refused after a miss."""
+
+
+@dataclass(slots=True, eq=False)
+class ReplayedCall:
+    """One call that the agent under test made, with where its answer came from."""
+
+    tool: str
+    arguments: Any
+    turn: int
+    source: Source = Source.NONE
+    recorded_turn: int | None = None
+    """For an answer from the record: its turn and the position among that turn's calls, from 0."""
+    recorded_index: int | None = None
+    repeated: bool = False
+    """Answered by a recording that had answered before."""
+    stale: bool = False
+    """Answered by a recording made after other writes than this replay has made."""
+    renamed: bool = False
+    """Matched but for ids or times that the agent makes up on each run."""
+    unrecorded: bool = False
+    """The miss that ended the turn."""
+    explanation: str | None = None
+    """For a miss: the nearest recording, what differs, and the `answers` entry to paste."""
+    result: Any = ABSENT
+    error: Mapping[str, Any] | None = None
+    step: int | None = None
+    agent: str | None = None
+    """Which of several agents made the call, where that is known."""
+
+
+@dataclass(slots=True)
+class Observed:
+    """The replayed side of one turn, as the runner saw it."""
+
+    number: int
+    calls: list[ReplayedCall] = field(default_factory=list)
+    output: Any = ABSENT
+    """`{type, content}` or ABSENT."""
+    error: Mapping[str, Any] | None = None
+    """What the agent raised: `{type, message, …}`."""
+    state: Any = ABSENT
+    """The state at the turn's end; ABSENT where none is known."""
+    reasoning: str | None = None
+    authored_input: bool = False
+    missed: bool = False
+    """A call had no answer: what came after it is not compared."""
+    duration_ms: float = 0.0
+    renames: Mapping[str, str] = field(default_factory=dict)
+    """Made-up ids, recorded to replayed, as the matching of calls found them."""
+
+
+@dataclass(slots=True)
+class AlignedCall:
+    """One row of the two call lists set side by side."""
+
+    recorded: int | None
+    """Position among the recorded turn's calls, None for an extra call."""
+    replayed: int | None
+    """Position among the replayed calls, None for a missing one."""
+    label: str
+    """`lookup_order`, and `lookup_order#2` for the second of its name in the turn."""
+
+
+@dataclass(slots=True)
+class TurnResult:
+    """One turn of a replay, judged."""
+
+    turn: int
+    verdict: Verdict
+    recorded: Turn
+    replayed: Observed | None
+    """None where the turn was not replayed."""
+    divergences: list[Divergence] = field(default_factory=list)
+    aligned: list[AlignedCall] = field(default_factory=list)
+    recorded_state: Any = ABSENT
+    """The recorded state at the turn's end."""
+    beyond_until: bool = False
+    """Not replayed because `until` says so, which fails nothing."""
+    reason: str | None = None
+    """Why it was not replayed, or what to do next (the `expect` to paste)."""
+
+    @property
+    def calls(self) -> list[ReplayedCall]:
+        """The calls that the agent made in this turn."""
+        return self.replayed.calls if self.replayed else []
+
+
+@dataclass(slots=True)
+class ReplayResult:
+    """One replay of one cassette, judged."""
+
+    cassette: str
+    """The plan's path as given, or the record's id where there is no file."""
+    session: str
+    agent: str | None
+    fork: str
+    """The effective fork point."""
+    until: int | None
+    """The last turn that was to be replayed."""
+    mode: str
+    turns: list[TurnResult] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    unused: int = 0
+    """Recorded calls of the replayed turns that answered nothing."""
+    title: str | None = None
+    duration_ms: float = 0.0
+    gate: str = "block"
+    owner: str | None = None
+    fork_id: str = ""
+    failing: frozenset[int] = frozenset()
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        """How many turns have each verdict (`unchanged`, `fixed`, …), turns beyond `until` left out."""
+        return Counter(str(turn.verdict) for turn in self.turns if not turn.beyond_until)
+
+    @property
+    def passed(self) -> bool:
+        """No turn fails or could not run, at least one ran, and every failing turn of the plan did."""
+        return self.failure is None
+
+    @property
+    def failure(self) -> str | None:
+        """Why the replay does not pass, in one line; None where it does."""
+        judged = [turn for turn in self.turns if not turn.beyond_until]
+        if not any(turn.replayed for turn in judged):
+            return "no turn was replayed"
+        left = sorted(self.failing - {turn.turn for turn in judged if turn.replayed})
+        bad = [turn for turn in judged if turn.verdict.group in (Group.FAIL, Group.COULD_NOT_RUN)]
+        if bad:
+            return ", ".join(f"turn {turn.turn} {turn.verdict}" for turn in bad[:4]) + (", …" if len(bad) > 4 else "")
+        if left:
+            return f"failing turn {left[0]} was not replayed"
+        return None
+
+    def turn(self, number: int) -> TurnResult:
+        """The result of turn `number`.
+
+        Raises KeyError where this replay has no such turn.
+        """
+        for turn in self.turns:
+            if turn.turn == number:
+                return turn
+        raise KeyError(f"this replay has no turn {number}: {[turn.turn for turn in self.turns]}")
+
+    def counts(self) -> dict[str, int]:
+        """Calls by how they were answered: answered repeated moved stale authored simulated unrecorded unused."""
+        calls = [call for turn in self.turns for call in turn.calls]
+        return {
+            "answered": sum(call.source is Source.RECORD for call in calls),
+            "repeated": sum(call.repeated for call in calls),
+            "moved": sum(d.kind is Kind.MOVED for turn in self.turns for d in turn.divergences),
+            "stale": sum(call.stale for call in calls),
+            "authored": sum(call.source is Source.AUTHORED for call in calls),
+            "simulated": sum(call.source is Source.SIMULATED for call in calls),
+            "unrecorded": sum(call.unrecorded for call in calls),
+            "unused": self.unused,
+        }

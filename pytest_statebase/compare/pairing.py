@@ -1,0 +1,183 @@
+"""Which recorded and which replayed call of a turn belong together."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..ledger import ToolCalled, Turn
+from ..values import freeze
+from .diff import plain_equal
+from .ids import Ids
+from .model import Observed, ReplayedCall, Source
+from .paths import Call, IgnoreRules
+from .sequences import likeness, longest_rising, most_alike
+from .usage import Usage
+
+if TYPE_CHECKING:
+    from ..cassette.plan import ToolRules
+
+Pairs: TypeAlias = dict[int, int]
+"""Positions of recorded calls to positions of replayed ones."""
+Bind: TypeAlias = Callable[[str, Any], Any]
+"""Brings a tool's recorded arguments into the form that the replayed ones have (bound to the signature)."""
+MadeUp: TypeAlias = Callable[[Any, Any], bool]
+"""Whether a recorded and a replayed value of an argument are ids or times that the agent makes up anew on each run."""
+
+
+@dataclass(slots=True)
+class Scene:
+    """What the comparison of calls has to know beside the calls."""
+
+    usage: Usage
+    rules: IgnoreRules = field(default_factory=IgnoreRules)
+    tools: Mapping[str, ToolRules] = field(default_factory=dict)
+    ids: Ids = field(default_factory=Ids)
+    bind: Bind | None = None
+    made_up: MadeUp | None = None
+    broke_off: bool = False
+    """The turn ended early (a miss, an exception): what the recording does later is not missing."""
+
+    def is_write(self, tool: str) -> bool:
+        """A tool is a write unless it is marked `reads: true`."""
+        rules = self.tools.get(tool)
+        return rules is None or not rules.reads
+
+    def hides(self, tool: str) -> bool:
+        """Whether the tool is ignored altogether."""
+        return bool(self.rules) and self.rules.hides(("tools", Call(tool, 0)))
+
+
+class Pairing:
+    """The calls of one turn in pairs, in falling certainty, and what is left on either side.
+
+    Made as recorded, then of the same tool (equal arguments, else neighbours), then in each other's place.
+    """
+
+    def __init__(self, turn: Turn, observed: Observed, scene: Scene) -> None:
+        self.turn, self.scene = turn, scene
+        self.recorded: list[ToolCalled] = turn.calls
+        self.replayed: list[ReplayedCall] = observed.calls
+        self._group = step_groups([call.step for call in self.recorded])
+        self._together = step_groups([call.step for call in self.replayed])
+        tools = {call.tool for call in self.recorded} | {call.tool for call in self.replayed}
+        hidden = {tool for tool in tools if scene.hides(tool)}
+        self._ours = {i for i, call in enumerate(self.recorded) if call.tool not in hidden}
+        refused = observed.missed
+        self._theirs = {
+            j for j, call in enumerate(self.replayed) if call.tool not in hidden and not (refused and is_refused(call))
+        }
+        made = scene.usage.home.get(turn.number, {})
+        self.exact: Pairs = {i: j for i, j in made.items() if i in self._ours and j in self._theirs}
+        """Made as recorded."""
+        self.pairs: Pairs = dict(self.exact)
+        """Calls of the same tool, the exact ones included."""
+        self.replaced: Pairs = {}
+        """Calls of different tools that stand in each other's place."""
+        self.moved: set[int] = set()
+        """Replayed calls that belong to another turn of this replay: they pair with nothing here."""
+        self.moved |= {j for j in self.extra() if self._belongs_elsewhere(self.replayed[j])}
+        self._pair_equal()
+        self._pair_neighbours()
+        self._pair_same_tool()
+        self._pair_replaced()
+
+    def _belongs_elsewhere(self, call: ReplayedCall) -> bool:
+        return self.scene.usage.is_moved(call) and call.recorded_turn in self.scene.usage.turns
+
+    def missing(self) -> list[int]:
+        """Recorded calls without a partner, but for those that the replay did not get to."""
+        free = self._free()
+        if not self.scene.broke_off:
+            return free
+        last = max((*self.pairs, *self.replaced), default=-1)
+        return [i for i in free if i < last]
+
+    def extra(self) -> list[int]:
+        """Replayed calls without a partner, moved ones left out."""
+        return sorted(self._theirs - {*self.pairs.values(), *self.replaced.values(), *self.moved})
+
+    def _free(self) -> list[int]:
+        return [i for i in sorted(self._ours - (self.pairs.keys() | self.replaced.keys())) if self._is_due(i)]
+
+    def _is_due(self, i: int) -> bool:
+        """A nested call comes with the one inside which it was made; one made in another turn is told there."""
+        return self.recorded[i].during is None and not self.scene.usage.is_away(self.turn.number, i)
+
+    def recorded_arguments(self, i: int) -> Any:
+        """The arguments of a recorded call in the form that the replayed ones have."""
+        call, bind = self.recorded[i], self.scene.bind
+        return bind(call.tool, call.arguments) if bind else call.arguments
+
+    def in_order(self, pairs: Pairs) -> Pairs:
+        """The most pairs that keep the recorded order; calls made at once have none among themselves."""
+        group, together = self._group, self._together
+        ordered = sorted(pairs.items(), key=lambda pair: (together[pair[1]], group[pair[0]], pair[1]))
+        return dict(ordered[k] for k in longest_rising([group[i] for i, _ in ordered]))
+
+    def _pair_equal(self) -> None:
+        waiting: dict[Hashable, list[int]] = defaultdict(list)
+        for i in reversed(self._free()):
+            waiting[self._key(self.recorded[i].tool, self.recorded_arguments(i))].append(i)
+        for j in self.extra():
+            call = self.replayed[j]
+            equal = waiting.get(self._key(call.tool, self.scene.ids.session(call.arguments)))
+            if equal:
+                self.pairs[equal.pop()] = j
+
+    def _key(self, tool: str, arguments: Any) -> Hashable:
+        try:
+            return tool, freeze(self.scene.rules.arguments(tool, arguments))
+        except Exception:  # what cannot be frozen is equal to nothing, and pairs with its neighbour
+            return tool, id(arguments)
+
+    def _pair_neighbours(self) -> None:
+        """Calls of the same tool between the same paired calls, the most alike first."""
+        for ours, theirs in self._gaps():
+            for tool in dict.fromkeys(self.recorded[i].tool for i in ours):
+                mine = [i for i in ours if self.recorded[i].tool == tool]
+                other = [j for j in theirs if self.replayed[j].tool == tool]
+                self.pairs.update(most_alike(mine, other, self._alike))
+
+    def _alike(self, i: int, j: int) -> float:
+        theirs = self.scene.ids.renamed(self.replayed[j].arguments)
+        return 1 + 8 * likeness(self.recorded_arguments(i), theirs, plain_equal)
+
+    def _gaps(self) -> list[tuple[list[int], list[int]]]:
+        """What is unpaired on both sides between two neighbouring pairs that keep their order."""
+        anchors = self.in_order({**self.pairs, **self.replaced})
+        firsts, seconds = sorted(anchors), sorted(anchors.values())
+        ours: dict[int, list[int]] = defaultdict(list)
+        theirs: dict[int, list[int]] = defaultdict(list)
+        for i in self._free():
+            ours[bisect_left(firsts, i)].append(i)
+        for j in self.extra():
+            theirs[bisect_left(seconds, j)].append(j)
+        return [(ours[gap], theirs[gap]) for gap in sorted(ours) if gap in theirs]
+
+    def _pair_same_tool(self) -> None:
+        waiting: dict[str, list[int]] = defaultdict(list)
+        for j in reversed(self.extra()):
+            waiting[self.replayed[j].tool].append(j)
+        for i in self._free():
+            if waiting[self.recorded[i].tool]:
+                self.pairs[i] = waiting[self.recorded[i].tool].pop()
+
+    def _pair_replaced(self) -> None:
+        for ours, theirs in self._gaps():
+            self.replaced.update(zip(ours, theirs, strict=False))
+
+
+def is_refused(call: ReplayedCall) -> bool:
+    """Whether the call was refused because of an earlier miss, whatever it was."""
+    return call.source is Source.NONE and not call.unrecorded
+
+
+def step_groups(steps: Iterable[int | None]) -> list[int]:
+    """The place of each call in the order of steps; a call without a step is one of its own."""
+    keys = [(step, position if step is None else -1) for position, step in enumerate(steps)]
+    return [number for number, (_, run) in enumerate(groupby(keys)) for _ in run]

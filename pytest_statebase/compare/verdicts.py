@@ -1,0 +1,265 @@
+"""From what a replay did to a verdict on every turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..ledger import ForkPoint, Ledger, SessionCreated, StateVersion, ToolCalled, Turn
+from ..values import ABSENT
+from .align import align, unchanged_rows
+from .diff import plain_equal
+from .expect import check, draft_expect
+from .facets import Facets
+from .ids import Ids
+from .model import Divergence, Facet, Kind, Observed, ReplayedCall, Source, TurnResult, Verdict
+from .pairing import Bind, MadeUp, Scene
+from .paths import IgnoreRules
+from .usage import Usage
+
+if TYPE_CHECKING:
+    from ..cassette.plan import Plan
+
+_PARTING = frozenset({Facet.ERROR, Facet.TOOLS, Facet.STATE})
+
+
+def judge(
+    *,
+    ledger: Ledger,
+    plan: Plan,
+    observed: Iterable[Observed],
+    first: int = 1,
+    until: int | None = None,
+    mode: str = "continuous",
+    stopped: str | None = None,
+    fork_id: str = "",
+    source_id: str | None = None,
+    rules: IgnoreRules | None = None,
+    bind: Bind | None = None,
+    made_up: MadeUp | None = None,
+) -> list[TurnResult]:
+    """Compare a replay with its recording and give every turn from `first` on its verdict, in order.
+
+    ledger: the recording, whole; observed: the turns that were replayed.
+    until: the last turn that was to be replayed, None for the end; stopped: why the replay ended before that.
+    fork_id: the id of the fork; like the own forks of isolated turns, it counts as equal to source_id (the ledger's).
+    rules: `IgnoreRules.of_plan(plan)`, handed in by who wants to ask it afterwards which rules hid nothing.
+    bind: brings recorded arguments into the form of the replayed ones (bound to the signature).
+    made_up: whether two different values of an argument are ids or times that the agent makes up anew on each run.
+    """
+    seen = list(observed)
+    rules = IgnoreRules.of_plan(plan) if rules is None else rules
+    case = _Case(ledger, plan, seen, first, mode, fork_id, source_id, rules, bind, made_up)
+    by_number = {turn.number: turn for turn in seen}
+    results = []
+    for turn in ledger.turns:
+        if turn.number < first:
+            continue
+        replayed = by_number.get(turn.number)
+        if replayed is not None:
+            results.append(case.judge(turn, replayed))
+        elif not turn.is_opening or turn.calls:
+            results.append(_not_replayed(turn, until, stopped, case.state_of(turn)))
+    if case.diverged:
+        _mark_followers(results, plan, mode)
+    if rules:
+        _look_for_unmatched(rules, ledger)
+    return results
+
+
+def _not_replayed(turn: Turn, until: int | None, stopped: str | None, state: Any) -> TurnResult:
+    beyond = until is not None and turn.number > until
+    reason = f"the replay was to end with turn {until}" if beyond else stopped
+    return TurnResult(
+        turn.number, Verdict.NOT_REPLAYED, turn, None, recorded_state=state, beyond_until=beyond, reason=reason
+    )
+
+
+@dataclass(slots=True)
+class _Case:
+    """One replay beside its recording, and whether the conversation has parted so far."""
+
+    ledger: Ledger
+    plan: Plan
+    observed: list[Observed]
+    first: int
+    mode: str
+    fork_id: str
+    source_id: str | None
+    rules: IgnoreRules
+    bind: Bind | None
+    made_up: MadeUp | None
+    parted: bool = False
+    diverged: bool = False
+    _states: dict[int, Any] | None = None
+    _usage: Usage | None = None
+
+    def state_of(self, turn: Turn) -> Any:
+        """The recorded state at the turn's end itself, not a copy."""
+        if turn.version_after is None:
+            return ABSENT
+        if self._states is None:
+            self._states = {version.version: _value_of(version) for version in self.ledger.versions}
+        return self._states[turn.version_after]
+
+    @property
+    def exact(self) -> bool:
+        return bool(self.plan.compare.get("output") == "exact")
+
+    def judge(self, turn: Turn, seen: Observed) -> TurnResult:
+        calls, state = turn.calls, self.state_of(turn)
+        if _is_unchanged(turn, calls, seen, state):
+            result = TurnResult(turn.number, Verdict.UNCHANGED, turn, seen, [], unchanged_rows(calls), state)
+        else:
+            result = self._compare(turn, seen, calls, state)
+        self._give_verdict(result)
+        return result
+
+    def _compare(self, turn: Turn, seen: Observed, calls: list[ToolCalled], state: Any) -> TurnResult:
+        broke_off = seen.missed or (seen.error is not None and turn.error is None)
+        ids = self._ids(seen)
+        result = TurnResult(turn.number, Verdict.UNCHANGED, turn, seen, [], recorded_state=state)
+        facets = Facets(self.rules, ids)
+        if not seen.missed:
+            result.divergences += facets.error(turn.error, seen.error)
+        if _calls_in_place(calls, seen.calls, turn.number):
+            result.aligned = unchanged_rows(calls)
+        else:
+            aligned = align(turn, seen, self._scene(ids, broke_off))
+            result.aligned, result.divergences = aligned.rows, result.divergences + aligned.divergences
+        if not broke_off:
+            result.divergences += facets.state(state, seen.state)
+            result.divergences += facets.output(turn.output, seen.output) if seen.error is None else []
+        return result
+
+    def _scene(self, ids: Ids, broke_off: bool) -> Scene:
+        if self._usage is None:
+            self._usage = Usage.of(self.observed, self.ledger, self.first, isolated=self.mode == "isolated")
+        return Scene(self._usage, self.rules, self.plan.tools, ids, self.bind, self.made_up, broke_off)
+
+    def _ids(self, seen: Observed) -> Ids:
+        source = self.source_id or self.ledger.id
+        own = self.ledger.fork_id(ForkPoint("turn", seen.number)) if self.mode == "isolated" else ""
+        return Ids.of({self.fork_id: source, own: source}, seen.renames)
+
+    # verdicts
+
+    def _give_verdict(self, result: TurnResult) -> None:
+        found, number = result.divergences, result.turn
+        off_script = self.parted
+        if not found and not off_script and number not in self.plan.expect and number not in self.plan.failing:
+            result.verdict = Verdict.UNRECORDED if result.replayed and result.replayed.missed else Verdict.UNCHANGED
+            return
+        self.diverged = self.diverged or bool(found)
+        parts = self.mode != "isolated" and any(_parts(divergence) for divergence in found)
+        result.verdict = self._verdict(result, off_script)
+        self.parted = self.parted or parts or (result.verdict is Verdict.FIXED and self.mode != "isolated")
+        self.diverged = self.diverged or bool(result.divergences)
+        if result.verdict is Verdict.UNPROVEN:
+            result.reason = draft_expect(result)
+
+    def _verdict(self, result: TurnResult, off_script: bool) -> Verdict:
+        """The first verdict that applies, in the order of precedence."""
+        seen = result.replayed
+        if seen is not None and seen.missed:
+            return Verdict.UNRECORDED
+        if any(found.kind is Kind.RAISED and found.recorded is ABSENT for found in result.divergences):
+            return Verdict.ERROR
+        holds = self._expectation(result)
+        judged = [found for found in result.divergences if not found.note and found.kind is not Kind.EXPECT]
+        only_wording = all(found.kind is Kind.TEXT for found in judged)
+        if result.turn in self.plan.failing:
+            if holds is not None:
+                return Verdict.FIXED if holds else Verdict.STILL_FAILING
+            return Verdict.STILL_FAILING if only_wording else Verdict.UNPROVEN
+        if holds is False:
+            return Verdict.BROKEN
+        if off_script and (judged or holds is None):
+            return Verdict.OFF_SCRIPT
+        if only_wording and not (judged and self.exact):
+            return Verdict.REWORDED if judged else Verdict.UNCHANGED
+        return Verdict.CHANGED
+
+    def _expectation(self, result: TurnResult) -> bool | None:
+        """Whether the plan's `expect` of the turn holds; None where it has none. What does not hold is added."""
+        expect, seen = self.plan.expect.get(result.turn), result.replayed
+        if expect is None or seen is None:
+            return None
+        failed = check(expect, seen.output, seen.calls, seen.state)
+        result.divergences.extend(failed)
+        return not failed
+
+
+def _is_unchanged(turn: Turn, calls: list[ToolCalled], seen: Observed, state: Any) -> bool:
+    """Whether nothing needs a closer look: the common case, made cheap."""
+    if seen.missed or seen.error is not None or turn.error is not None:
+        return False
+    if not _calls_in_place(calls, seen.calls, turn.number):
+        return False
+    output, replayed = turn.output, seen.output
+    if output is not ABSENT and output is not replayed and not plain_equal(output, replayed):
+        return False
+    ours = seen.state
+    return state is ABSENT or ours is ABSENT or state is ours or plain_equal(state, ours)
+
+
+def _calls_in_place(recorded: list[ToolCalled], replayed: list[ReplayedCall], turn: int) -> bool:
+    """Whether every call was answered by the recording in its own place, and nothing is to be said about it."""
+    if len(recorded) != len(replayed):
+        return False
+    for position, call in enumerate(replayed):
+        if call.recorded_index != position or not _is_in_place(call, recorded[position], turn):
+            return False
+    return True
+
+
+def _is_in_place(call: ReplayedCall, recorded: ToolCalled, turn: int) -> bool:
+    return (
+        call.recorded_turn == turn
+        and call.source is Source.RECORD
+        and not call.renamed
+        and recorded.during is None
+        and (call.agent is None or call.agent == recorded.agent)
+    )
+
+
+def _parts(divergence: Divergence) -> bool:
+    """Whether the conversation goes another way from here."""
+    return divergence.facet in _PARTING and not divergence.note and divergence.kind is not Kind.EXPECT
+
+
+def _mark_followers(results: list[TurnResult], plan: Plan, mode: str) -> None:
+    """Name the first divergence as the cause of the later ones; isolated turns have a cause each."""
+    exact = plan.compare.get("output") == "exact"
+    cause: str | None = None
+    for result in results:
+        if mode == "isolated":
+            cause = None
+        for position, divergence in enumerate(result.divergences):
+            if divergence.note:
+                continue
+            if cause is not None:
+                result.divergences[position] = replace(divergence, follows=cause)
+            elif divergence.kind is not Kind.TEXT or exact:
+                cause = divergence.fingerprint
+
+
+def _look_for_unmatched(rules: IgnoreRules, ledger: Ledger) -> None:
+    """Mark the rules that would hide something recorded: they are used, though nothing differed there."""
+    for turn in ledger.turns:
+        if not rules.unmatched():
+            return
+        if isinstance(turn.output, Mapping):
+            rules.strip(turn.output.get("content"), ("output",))
+        for call in turn.calls:
+            rules.arguments(call.tool, call.arguments)
+    for version in ledger.versions:
+        if not rules.unmatched():
+            return
+        rules.strip(_value_of(version), ("state",))
+
+
+def _value_of(version: StateVersion) -> Any:
+    event = version.event
+    return event.state if isinstance(event, SessionCreated) else event.value
