@@ -1,0 +1,1 @@
+"""The replay itself: stubs, agents, the runner. Knows nothing of pytest."""

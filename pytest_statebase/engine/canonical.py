@@ -1,0 +1,38 @@
+"""The arguments of a call that count in matching."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..cassette.plan import Plan
+from ..compare.paths import IgnoreRules
+from .tools import Tool
+from .volatile import rename
+
+
+class Canonicaliser:
+    """(tool, arguments) → the arguments that count: equal to their default = left out, ignored ones removed, the fork's own
+    id read as the source's."""
+
+    def __init__(self, plan: Plan, rules: IgnoreRules, tools: Mapping[str, Tool], fork_id: str, source_id: str) -> None:
+        self._tool_rules = plan.tools
+        self._rules = rules
+        self._tools = tools
+        self._ids = {fork_id: source_id}
+
+    def is_write(self, tool: str) -> bool:
+        """Whether calls of a tool have effects: unless the project marks it `reads: true`, they do."""
+        rules = self._tool_rules.get(tool)
+        return rules is None or not rules.reads
+
+    def bind(self, tool: str, arguments: Any) -> Any:
+        """Arguments without those that equal their parameter's default."""
+        known = self._tools.get(tool)
+        return arguments if known is None or type(arguments) is not dict else known.canonical(arguments)
+
+    def __call__(self, tool: str, arguments: Any) -> Any:
+        if type(arguments) is not dict:
+            return arguments
+        arguments = rename(self.bind(tool, arguments), self._ids)
+        return self._rules.arguments(tool, arguments) if self._rules else arguments

@@ -1,0 +1,77 @@
+"""A miss in words: the nearest recording, what differs, and the entry to paste."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ..compare.model import ReplayedCall
+from ..values import freeze
+from .matching import Entry, Miss
+
+_LIMIT = 160
+
+
+def explain_miss(call: ReplayedCall, miss: Miss, why: str | None = None) -> str:
+    """A few lines for a person: what was called, why nothing answers, what is nearest, what to paste into the plan."""
+    lines = [f"{show_call(call.tool, call.arguments)} has no answer: {_REASONS[miss.reason]}"]
+    if why:
+        lines[0] += f", and the simulator refused: {why}"
+    if miss.nearest is not None:
+        lines += _nearest(call, miss.nearest, used_up=miss.reason == "used up")
+    lines.append("if the call is right, say in the plan what it would have answered:")
+    lines.append("answers:")
+    lines.append(f"  - {{tool: {_flow(call.tool)}, arguments: {_flow(call.arguments)}, result: ...}}")
+    return "\n".join(lines)
+
+
+_REASONS = {
+    "never recorded": "the tool was never recorded in this session",
+    "drifted": "the recording has the tool, but not with these arguments",
+    "used up": "every recording of this call has answered already, and the tool is not marked `reads: true`",
+}
+
+
+def _nearest(call: ReplayedCall, nearest: Entry, *, used_up: bool) -> list[str]:
+    lines = [
+        f"nearest recording: turn {nearest.turn}, call {nearest.index + 1}, {show_call(call.tool, nearest.call.arguments)}"
+    ]
+    if not used_up:
+        lines += [f"  {line}" for line in _differences(nearest.call.arguments, call.arguments)]
+    return lines
+
+
+def _differences(recorded: Any, replayed: Any) -> list[str]:
+    if not (isinstance(recorded, Mapping) and isinstance(replayed, Mapping)):
+        return [f"arguments: recorded {show(recorded)}, replayed {show(replayed)}"]
+    lines = []
+    for key in dict.fromkeys((*recorded, *replayed)):
+        if key not in replayed:
+            lines.append(f"{key}: recorded {show(recorded[key])}, replayed without it")
+        elif key not in recorded:
+            lines.append(f"{key}: recorded without it, replayed {show(replayed[key])}")
+        elif freeze(recorded[key]) != freeze(replayed[key]):
+            lines.append(f"{key}: recorded {show(recorded[key])}, replayed {show(replayed[key])}")
+    return lines
+
+
+def show_call(tool: str, arguments: Any) -> str:
+    """`lookup_order(order_id='1047')`, cut where it grows long."""
+    if not isinstance(arguments, Mapping):
+        return f"{tool}({show(arguments)})"
+    return f"{tool}({', '.join(f'{key}={show(value)}' for key, value in arguments.items())})"
+
+
+def show(value: Any) -> str:
+    """A value in a line, cut at 160 characters."""
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= _LIMIT else f"{text[:_LIMIT]}… ({len(text)} characters)"
+
+
+def _flow(value: Any) -> str:
+    """JSON, which is YAML as well."""
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,69 @@
+"""What an agent is handed in one turn, and what becomes of the state that it was handed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..ledger import Ledger, StateUpdated, input_text
+from ..values import ABSENT, copy_value, same
+from .agents import AgentReply
+from .messages import chat_messages
+from .tools import ToolCaller
+
+
+class Offer:
+    """One turn's parameters, made when they are asked for.
+
+    ledger: the session so far, the turn already started. content: the input. call: answers `tools.NAME(…)`.
+    """
+
+    __slots__ = ("_before", "_call", "_content", "_handed", "_ledger")
+
+    def __init__(self, ledger: Ledger, content: Any, call: Callable[[str, Any], Any]) -> None:
+        self._ledger = ledger
+        self._content = content
+        self._call = call
+        self._handed: Any = ABSENT
+        self._before: Any = ABSENT
+
+    def parameters(self) -> dict[str, Callable[[], Any]]:
+        """By name, each to be called for its value."""
+        ledger = self._ledger
+        return {
+            "session_id": lambda: ledger.id,
+            "user_input": lambda: user_input(self._content),
+            "state": self._hand_state,
+            "history": lambda: list(ledger.turns[:-1]),
+            "messages": lambda: chat_messages(ledger.turns),
+            "tools": lambda: ToolCaller(self._call),
+            "turn": lambda: ledger.turns[-1].number,
+        }
+
+    def _hand_state(self) -> Any:
+        state = self._ledger.state
+        self._before = {} if state is ABSENT else state
+        self._handed = copy_value(self._before)
+        return self._handed
+
+    def settle(self, reply: AgentReply) -> None:
+        """Append a state version where the reply brings a state, or the state that was handed has been changed."""
+        ledger = self._ledger
+        new = reply.state
+        if new is ABSENT and self._handed is not ABSENT and not same(self._handed, self._before):
+            new = self._handed
+        if new is not ABSENT and (ledger.version is None or not same(new, ledger.state_value())):
+            ledger.append(StateUpdated(ledger.next_version(), copy_value(new), reply.reasoning))
+
+
+def user_input(content: Any) -> Any:
+    """The input as an agent gets it: text where it is text (several inputs joined by line breaks), else as recorded."""
+    if content is None:
+        return None
+    if isinstance(content, list):
+        return "\n".join(map(input_text, content)) if all(map(_is_text, content)) else content
+    return content.get("content") if content.keys() <= {"type", "content"} else content
+
+
+def _is_text(content: Mapping[str, Any]) -> bool:
+    return isinstance(content.get("content"), str)
