@@ -1,0 +1,86 @@
+"""`pytest-statebase import`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from ..errors import ImportFileError, StatebaseError, UnstorableError
+from ..importers import ImportedSession, import_file
+from ..importers.store import Store, Tally
+from .output import counted, say, warn
+
+
+@click.command("import")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--out",
+    default="fixtures",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The directory for the cassettes. It is made where it does not exist.",
+)
+def command(files: tuple[Path, ...], out: Path) -> None:
+    """Make cassettes of recorded sessions.
+
+    FILES are JSON or JSON Lines, plain or gzipped: chat messages as OpenAI has them (a list of messages, or mappings
+    with `messages`), or result files of tau-bench and tau2-bench.
+
+    Each session becomes a record (NAME.record.yaml, the evidence) and a proposed plan (NAME.session.yaml, yours to
+    edit). A statebase.yaml with the tools that were seen is proposed where there is none. What exists is never
+    written over: a record with the same content counts as unchanged, one with other content is refused.
+
+    Exit code 1 where a session could not be read or was refused; the others are imported all the same.
+    """
+    store = Store(out)
+    failures = _import_all(files, store)
+    store.finish()
+    for failure in failures:
+        warn(f"Not imported: {failure}")
+    say(_summary(store.tally, len(failures), out))
+    if failures:
+        raise click.exceptions.Exit(1)
+
+
+def _import_all(files: tuple[Path, ...], store: Store) -> list[StatebaseError]:
+    failures: list[StatebaseError] = []
+    for session in _with_progress(files):
+        if isinstance(session, ImportFileError):
+            failures.append(session)
+            continue
+        try:
+            store.add(session)
+        except (ImportFileError, UnstorableError) as error:
+            failures.append(error)
+    return failures
+
+
+def _with_progress(files: tuple[Path, ...]) -> Iterator[ImportedSession | ImportFileError]:
+    """The sessions of all files; a progress bar on stderr where that is a terminal."""
+    from tqdm import tqdm
+
+    total = 0
+    with tqdm(unit=" sessions", disable=None, leave=False, delay=0.5) as bar:
+        for path in files:
+            bar.set_description(path.name, refresh=False)
+            try:
+                sessions = import_file(path)
+            except ImportFileError as error:
+                yield error
+                continue
+            total += sessions.total
+            bar.total = total
+            for session in sessions:
+                yield session
+                bar.update()
+
+
+def _summary(tally: Tally, failures: int, out: Path) -> str:
+    sessions = ", ".join(
+        (counted(tally.sessions, "session"), counted(tally.turns, "turn"), counted(tally.calls, "call"))
+    )
+    files = f"files: {tally.written:,} written, {tally.unchanged:,} unchanged, {tally.refused:,} refused"
+    failed = f" ({failures:,} not imported)" if failures else ""
+    return f"{sessions}{failed}; {files}; in {out}"

@@ -1,0 +1,45 @@
+"""`pytest-statebase verify`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from ..errors import StatebaseError
+from .output import counted, say, warn
+from .targets import find_records
+
+
+@click.command("verify")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("-q", "--quiet", is_flag=True, help="Name only the records that are not sealed or not as sealed.")
+def command(paths: tuple[Path, ...], quiet: bool) -> None:
+    """Check that records are what was recorded.
+
+    PATHS are records, plans (for their record) or directories. Each record's seal is compared with its content;
+    layout, comments and line ends are free. Exit code 1 where one is broken; one without a seal is only named.
+    """
+    states = Counter(_check(path, quiet) for path in find_records(paths))
+    broken = states["broken"]
+    found = f"{states['sealed']:,} sealed, {states['unsealed']:,} unsealed, {broken:,} broken"
+    say(f"{counted(states.total(), 'record')}: {found}")
+    if broken:
+        raise click.exceptions.Exit(1)
+
+
+def _check(path: Path, quiet: bool) -> str:
+    """Print what is to be said of one record: sealed, unsealed or broken."""
+    from ..cassette import verify
+
+    try:
+        found = verify(path)
+    except StatebaseError as error:
+        warn(f"broken    {error}")
+        return "broken"
+    if found.state != "sealed":
+        warn(f"{found.state:<9} {path}: {found.message}")
+    elif not quiet:
+        say(f"sealed    {path}")
+    return found.state

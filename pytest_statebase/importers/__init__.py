@@ -1,0 +1,140 @@
+"""Sessions that others recorded → ledgers, each with a proposed plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..errors import ImportFileError
+from .chat import ledger_from_messages
+from .files import inside, read_documents, stem_of
+from .messages import time_text
+from .model import Facts, ImportedSession, SessionFile
+from .names import Names, safe_name
+from .proposal import first_words, propose_plan
+from .tau import tau2_session, tau_session
+
+__all__ = ["ImportedSession", "Names", "SessionFile", "detect", "import_file", "ledger_from_messages", "safe_name"]
+
+_IDS = ("session_id", "conversation_id", "thread_id", "id")
+_AGENTS = ("agent_id", "agent", "assistant_id")
+_NOT_METADATA = frozenset({*_IDS, *_AGENTS, "messages", "metadata", "user_id", "created_at", "timestamp", "tools"})
+_REMEDY = (
+    "Known are lists of chat messages, mappings with `messages`, JSON Lines of either, and the result files of "
+    "tau-bench (`traj`) and tau2-bench (`simulations`)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A session that was found but not read yet."""
+
+    format: str
+    read: Callable[[str], ImportedSession]
+    """Takes the name to use where the session has none."""
+
+
+def detect(data: Any) -> str | None:
+    """The format of a JSON document: `chat`, `tau-bench`, `tau2-bench`; None where it is none of them."""
+    if isinstance(data, Mapping):
+        if isinstance(data.get("simulations"), list):
+            return "tau2-bench"
+        return "tau-bench" if "traj" in data else "chat" if "messages" in data or "role" in data else None
+    if isinstance(data, list) and data:
+        formats = (detect(item) for item in data)
+        return next((found for found in formats if found is not None), None)
+    return None
+
+
+def import_file(path: str | Path) -> SessionFile:
+    """Read the sessions of a file, whatever known format it has, one by one.
+
+    path: JSON or JSON Lines, plain or gzipped.
+
+    A session that cannot be read comes as its ImportFileError, between the others.
+    Raises ImportFileError where nothing of the file can be read.
+    """
+    path = Path(path)
+    documents = read_documents(path)
+    found = [session for where, document in _joined(documents, path) for session in _find(document, where, path)]
+    if not found:
+        raise ImportFileError("holds no session", where=str(path), remedy=_REMEDY)
+    formats = {session.format for session in found if isinstance(session, _Found)}
+    return SessionFile(path, formats.pop() if len(formats) == 1 else "mixed", len(found), _read(found, stem_of(path)))
+
+
+def _read(found: list[_Found | ImportFileError], stem: str) -> Iterator[ImportedSession | ImportFileError]:
+    for number, session in enumerate(found, start=1):
+        if isinstance(session, ImportFileError):
+            yield session
+            continue
+        try:
+            yield session.read(stem if len(found) == 1 else f"{stem}-{number}")
+        except ImportFileError as error:
+            yield error
+
+
+def _joined(documents: list[tuple[str, Any]], path: Path) -> list[tuple[str, Any]]:
+    """The documents; where each line is one message, the messages of one session (or the error of a bad line)."""
+    errors = [(where, document) for where, document in documents if isinstance(document, ImportFileError)]
+    messages = [document for _, document in documents if _is_message(document)]
+    if not messages or len(documents) == 1 or len(messages) + len(errors) < len(documents):
+        return documents
+    return errors[:1] or [(str(path), messages)]
+
+
+def _find(document: Any, where: str, path: Path) -> Iterator[_Found | ImportFileError]:
+    if isinstance(document, ImportFileError):
+        yield document
+    elif isinstance(document, list) and document and not any(_is_message(item) for item in document):
+        for index, item in enumerate(document):
+            yield _session_of(item, inside(where, index), path)
+    elif isinstance(document, Mapping) and isinstance(document.get("simulations"), list):
+        info = document.get("info")
+        for index, item in enumerate(document["simulations"]):
+            place = inside(inside(where, "simulations"), index)
+            read = partial(tau2_session, item, place, info=info if isinstance(info, Mapping) else {})
+            yield _Found("tau2-bench", lambda _, read=read: read())  # type: ignore[misc]
+    else:
+        yield _session_of(document, where, path)
+
+
+def _is_message(item: Any) -> bool:
+    return isinstance(item, Mapping) and "role" in item and "messages" not in item and "traj" not in item
+
+
+def _session_of(item: Any, where: str, path: Path) -> _Found | ImportFileError:
+    match item:
+        case {"traj": _}:
+            return _Found("tau-bench", lambda _: tau_session(item, where, stem=stem_of(path)))
+        case {"messages": _}:
+            return _Found("chat", lambda name: _chat_session(item, item["messages"], inside(where, "messages"), name))
+        case [_, *_]:
+            return _Found("chat", lambda name: _chat_session({}, item, where, name))
+        case {"role": _}:
+            return _Found("chat", lambda name: _chat_session({}, [item], where, name))
+    return ImportFileError("is no session of a format that is known", where=where, remedy=_REMEDY)
+
+
+def _chat_session(holder: Mapping[str, Any], messages: Any, where: str, name: str) -> ImportedSession:
+    name = _first_text(holder, _IDS) or name
+    given = holder.get("metadata")
+    metadata = dict(given) if isinstance(given, Mapping) else {} if given is None else {"metadata": given}
+    metadata |= {key: value for key, value in holder.items() if key not in _NOT_METADATA and value is not None}
+    facts = Facts(
+        id=name,
+        agent=_first_text(holder, _AGENTS),
+        user=_first_text(holder, ("user_id",)),
+        at=time_text(holder.get("created_at")) or time_text(holder.get("timestamp")),
+        metadata=metadata,
+    )
+    ledger = ledger_from_messages(messages, facts, where)
+    return ImportedSession(name, ledger, propose_plan(ledger, first_words(ledger)))
+
+
+def _first_text(holder: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
+    values = (holder.get(key) for key in keys)
+    return next((str(value) for value in values if isinstance(value, (str, int)) and value != ""), None)

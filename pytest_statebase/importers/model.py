@@ -1,0 +1,55 @@
+"""What an importer hands on: sessions, one by one, each with the plan that is proposed for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ImportFileError
+from ..ledger import Ledger
+
+if TYPE_CHECKING:
+    from ..cassette import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a session beside its messages."""
+
+    id: str
+    agent: str | None = None
+    user: str | None = None
+    at: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    end_reason: str | None = None
+    end_at: str | None = None
+    error_texts: bool = False
+    """Failed calls are known only by their text, which begins with `Error`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedSession:
+    """One session of a file."""
+
+    name: str
+    """What a person would call it; the file name is made from it (`names.safe_name`)."""
+    ledger: Ledger
+    plan: Plan
+    """Proposed: session, agent and title. Which turn failed is for a person to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFile:
+    """A file of sessions, read one by one. Iterate it once."""
+
+    path: Path
+    format: str
+    """`chat`, `tau-bench`, `tau2-bench` or, where its sessions are of several, `mixed`."""
+    total: int
+    """How many sessions it holds, those included that cannot be read."""
+    sessions: Iterator[ImportedSession | ImportFileError]
+
+    def __iter__(self) -> Iterator[ImportedSession | ImportFileError]:
+        return self.sessions

@@ -1,0 +1,132 @@
+"""Imported sessions → files of a directory. A recording is evidence: nothing that exists is written over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import FileError, ImportFileError, StatebaseError
+from ..ledger import Ledger
+from ..values import freeze
+from .model import ImportedSession
+from .names import Names
+from .proposal import defaults_text
+
+_RECORD = ".record.yaml"
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the sessions of one run."""
+
+    sessions: int = 0
+    turns: int = 0
+    calls: int = 0
+    tools: Counter[str] = field(default_factory=Counter)
+    """Calls by tool."""
+    written: int = 0
+    """Files; so are the next two."""
+    unchanged: int = 0
+    """Records with the same content, and plans and defaults that exist: people edit those."""
+    refused: int = 0
+    """Records that exist with other content."""
+
+
+class Store:
+    """Writes sessions into a directory, each as a record with a proposed plan beside it.
+
+    out: the directory; it is made when the first file is written.
+    """
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.tally = Tally()
+        self._names = Names(path.name.removesuffix(_RECORD) for path in out.glob(f"*{_RECORD}"))
+
+    def add(self, session: ImportedSession) -> None:
+        """Write one session.
+
+        Raises ImportFileError where a record of this session exists with other content, UnstorableError where a
+        value has no form in a record, FileError where nothing can be written.
+        """
+        from ..cassette import write_plan, write_record
+
+        path, is_new = self._place(session)
+        self._make_directory()
+        if is_new:
+            write_record(path, session.ledger)
+        self._count_file(is_new)
+        self._count(session.ledger)
+        plan = path.with_name(path.name.removesuffix(_RECORD) + ".session.yaml")
+        plan_is_new = not plan.exists()
+        if plan_is_new:
+            write_plan(plan, session.plan)
+        self._count_file(plan_is_new)
+
+    def finish(self) -> None:
+        """Propose `statebase.yaml`, with every tool that was seen, where the directory has none.
+
+        Raises FileError where it cannot be written.
+        """
+        from ..cassette.files import write_atomic
+
+        path = self.out / "statebase.yaml"
+        if not self.tally.sessions:
+            return
+        is_new = not path.exists()
+        if is_new:
+            write_atomic(path, defaults_text(self.tally.tools).encode())
+        self._count_file(is_new)
+
+    def _make_directory(self) -> None:
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            what = f"the directory cannot be made: {error.strerror or error}"
+            raise FileError(what, where=str(self.out), remedy="Give another --out.") from None
+
+    def _place(self, session: ImportedSession) -> tuple[Path, bool]:
+        """Where the record belongs, and whether it is to be written."""
+        while True:
+            path = self.out / (self._names.claim(session.name, session.ledger.id) + _RECORD)
+            if not path.exists():
+                return path, True
+            stored = self._read(path)
+            if _content(stored) == _content(session.ledger):
+                return path, False
+            if stored.id == session.ledger.id:
+                self.tally.refused += 1
+                remedy = "A recording is never written over: import into another directory, or delete that file."
+                raise ImportFileError(
+                    f"a record of session {stored.id} exists with other content", where=str(path), remedy=remedy
+                )
+
+    def _read(self, path: Path) -> Ledger:
+        from ..cassette import read_record
+
+        try:
+            return read_record(path)
+        except StatebaseError as error:
+            self.tally.refused += 1
+            remedy = "A recording is never written over: restore the file, or delete it and import again."
+            raise ImportFileError(
+                f"the record exists and cannot be read ({error.what})", where=str(path), remedy=remedy
+            ) from error
+
+    def _count_file(self, is_new: bool) -> None:
+        if is_new:
+            self.tally.written += 1
+        else:
+            self.tally.unchanged += 1
+
+    def _count(self, ledger: Ledger) -> None:
+        calls = [call for turn in ledger.turns for call in turn.calls]
+        self.tally.sessions += 1
+        self.tally.turns += len(ledger.turns)
+        self.tally.calls += len(calls)
+        self.tally.tools.update(call.tool for call in calls)
+
+
+def _content(ledger: Ledger) -> object:
+    return freeze(list(ledger.events))
