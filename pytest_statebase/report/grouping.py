@@ -1,0 +1,275 @@
+"""What rows say taken together: groups, counts, causes, writes. The terminal and the page tell the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ..compare.model import Group, Kind, Verdict
+from ..compare.paths import render_key
+from .rows import Row
+from .show import one_line, shorten, shorten_pair, visible
+
+GROUPS = tuple(Group)
+
+_GROUP_OF = {verdict.value: verdict.group for verdict in Verdict}
+
+
+def group_of(verdict: str) -> Group:
+    """The group of a verdict; one that this version does not know needs a look."""
+    return _GROUP_OF.get(verdict, Group.REVIEW)
+
+
+def group_of_row(row: Row) -> Group:
+    """The group of a replay: that of its worst turn, `could not run` where it has none."""
+    found = {group_of(turn["verdict"]) for turn in judged(row)}
+    for group in GROUPS:
+        if group in found:
+            return Group.FAIL if group is Group.REVIEW and row["outcome"] == "failed" else group
+    return Group.COULD_NOT_RUN if row["outcome"] == "error" or not row["turns"] else Group.FAIL
+
+
+def judged(row: Row) -> list[Row]:
+    """The turns that count: all but those beyond `until`."""
+    return [turn for turn in row["turns"] if not turn.get("beyond_until")]
+
+
+def name_of(row: Row) -> str:
+    """What a replay is called where people read: its item's name, else cassette and fork."""
+    return str(row.get("nodeid") or f"{row['cassette']}::{str(row['fork']).replace(' ', '-')}")
+
+
+def short_name(row: Row) -> str:
+    """The name without directories and the suffix of every plan, for lists in which many stand."""
+    return name_of(row).rsplit("/", 1)[-1].replace(".session.yaml", "")
+
+
+def root_cause(row: Row) -> tuple[Row, Row] | None:
+    """The turn and the divergence from which the others of a replay follow; wording causes nothing, and a turn that
+    is fixed was to differ."""
+    for turn in judged(row):
+        if group_of(turn["verdict"]) is Group.OK:
+            continue
+        for found in turn["divergences"]:
+            if not found.get("note") and not found.get("follows") and found["kind"] != "text":
+                return turn, found
+    return None
+
+
+DIFFERENCES = ("other actions", "other output", "only reworded", "no difference", "not replayed")
+"""In what a turn differs at most, whatever was expected of it; the first matter most."""
+
+
+def difference_of(turn: Row) -> str:
+    """One of `DIFFERENCES`: other calls, state or an exception; another output but for wording; wording alone; …"""
+    if turn["replayed"] is None:
+        return "not replayed"
+    found = [one for one in turn["divergences"] if not one.get("note") and one["kind"] != Kind.EXPECT]
+    if turn["verdict"] in (Verdict.UNRECORDED, Verdict.ERROR) or any(one["facet"] != "output" for one in found):
+        return "other actions"
+    if any(one["kind"] != Kind.TEXT for one in found):
+        return "other output"
+    return "only reworded" if found else "no difference"
+
+
+_SENTENCES = {
+    Kind.ARGUMENTS: "another argument",
+    Kind.ADDED: "only in the replay",
+    Kind.REMOVED: "only in the recording",
+    Kind.TYPE: "another type",
+    Kind.TEXT: "other words",
+    Kind.REPLACED: "another tool in its place",
+    Kind.MISSING: "recorded call not made",
+    Kind.EXTRA: "call that the recording does not have",
+    Kind.MOVED: "call made in another turn than recorded",
+    Kind.REORDERED: "call made in another order",
+    Kind.RAISED: "raised",
+    Kind.EXPECT: "expect does not hold",
+}
+
+
+def sentence(found: Row) -> str:
+    """What sort of difference it is, in words; empty where the two values say it."""
+    return found.get("detail") or _SENTENCES.get(found["kind"], "")
+
+
+def in_one_line(row: Row, *, width: int = 60) -> str:
+    """Why a replay did not pass, on one line: the verdicts, then the cause with both values."""
+    why = _why(row)
+    root = root_cause(row)
+    if root is None:
+        return shorten(why, 200)
+    turn, found = root
+    place = "" if why.startswith(f"turn {turn['turn']} ") else f"turn {turn['turn']} "
+    words = "" if found["kind"] == Kind.ARGUMENTS else visible(sentence(found))
+    told = ", ".join(part for part in (place + visible(found["path"]), words) if part)
+    return ": ".join(part for part in (why, told, _both(found, width)) if part)
+
+
+def _why(row: Row) -> str:
+    """`turn 3 changed, turn 4 unrecorded, 7 turns not replayed`."""
+    bad = [turn for turn in judged(row) if group_of(turn["verdict"]) is Group.FAIL]
+    left = sum(turn["verdict"] == Verdict.NOT_REPLAYED for turn in judged(row))
+    if not bad:
+        return shorten(visible(row["failure"] or ""), 200)
+    parts = [f"turn {turn['turn']} {visible(turn['verdict'])}" for turn in bad[:3]]
+    parts += [f"{len(bad) - 3} more"] if len(bad) > 3 else []
+    return ", ".join(parts + ([f"{plural(left, 'turn')} not replayed"] if left else []))
+
+
+def told_sides(found: Row) -> list[str]:
+    """The sides whose values say more than the words do."""
+    if found["kind"] in (Kind.MOVED, Kind.REORDERED) and found.get("detail"):
+        return []
+    return [side for side in ("recorded", "replayed") if side in found]
+
+
+def _both(found: Row, width: int) -> str:
+    if len(told_sides(found)) < 2:
+        return ""
+    left, right = shorten_pair(one_line(found["recorded"]), one_line(found["replayed"]), width)
+    return f"recorded {left}, replayed {right}"
+
+
+@dataclass(slots=True)
+class Cause:
+    """One difference with the replays that begin to diverge with it."""
+
+    kind: str
+    path: str
+    facet: str
+    rows: list[tuple[Row, Row]] = field(default_factory=list)
+    """Replay and turn, in order."""
+    example: Row = field(default_factory=dict)
+    """The first divergence of this kind."""
+    prints: set[str] = field(default_factory=set)
+
+    @property
+    def fingerprints(self) -> int:
+        """How many different pairs of values it has."""
+        return len(self.prints)
+
+
+def tally(verdicts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Verdicts with their counts, those that fail first, unchanged last."""
+    known = [verdict.value for group in GROUPS for verdict in reversed(Verdict) if verdict.group is group]
+    others = [name for name in verdicts if name not in known]
+    return [(name, verdicts[name]) for name in [*others, *known] if verdicts.get(name)]
+
+
+def tally_text(verdicts: Mapping[str, int]) -> str:
+    """`1 still-failing, 3 unchanged`."""
+    return ", ".join(f"{number:,} {visible(name)}" for name, number in tally(verdicts))
+
+
+def causes(rows: Iterable[Row]) -> list[Cause]:
+    """The causes of all replays, the same kind at the same path as one, the most frequent first."""
+    found: dict[tuple[str, str], Cause] = {}
+    for row in rows:
+        root = root_cause(row)
+        if root is None:
+            continue
+        turn, divergence = root
+        key = (divergence["kind"], divergence["path"])
+        cause = found.setdefault(
+            key, Cause(divergence["kind"], divergence["path"], divergence["facet"], example=divergence)
+        )
+        cause.rows.append((row, turn))
+        cause.prints.add(divergence.get("fingerprint", ""))
+    return sorted(found.values(), key=lambda cause: -len(cause.rows))
+
+
+@dataclass(slots=True)
+class Write:
+    """One call of a tool that has an effect, as it was made, missing, extra or unrecorded."""
+
+    row: Row
+    turn: Row
+    call: Row
+    state: str
+    """`made`, `changed`, `missing`, `extra`, `unrecorded`, `moved` (answered from another turn), `elsewhere` (what it
+    answered there) or `not reached` (after a miss)."""
+
+
+def writes(rows: Iterable[Row]) -> Iterator[Write]:
+    """Every write of the turns that were replayed, and the recorded ones that were not made."""
+    for row in rows:
+        for turn in judged(row):
+            if turn["replayed"] is None:
+                continue
+            for call in turn["calls"]:
+                if not call.get("reads"):
+                    yield Write(row, turn, call, _state_of(call, turn))
+
+
+def _state_of(call: Row, turn: Row) -> str:
+    if "unrecorded" in call.get("flags", ()):
+        return "unrecorded"
+    if call["replayed"] is None:
+        return _not_made(call, turn)
+    if call["recorded"] is None:
+        return "moved" if "moved" in call.get("flags", ()) else "extra"
+    if call["replayed"].get("same") or not _is_named(call, turn):
+        return "made"
+    return "changed"
+
+
+def _not_made(call: Row, turn: Row) -> str:
+    if _is_named(call, turn, "missing", "replaced"):
+        return "missing"
+    missed = any("unrecorded" in other.get("flags", ()) for other in turn["calls"])
+    return "not reached" if missed or turn["verdict"] == Verdict.ERROR else "elsewhere"
+
+
+def _is_named(call: Row, turn: Row, *kinds: str) -> bool:
+    """Whether a divergence (of these kinds) speaks of this call; an ignored argument or a renamed id is no change."""
+    name = call["recorded"].get("tool") or call["tool"]
+    path = f"tools.{render_key(name)}{call['label'][len(name) :]}"
+    return any(
+        (found["path"] == path or found["path"].startswith(path + "."))
+        and not found.get("note")
+        and (not kinds or found["kind"] in kinds)
+        for found in turn["divergences"]
+    )
+
+
+@dataclass(slots=True)
+class Totals:
+    """What a summary counts."""
+
+    replays: Counter[Group]
+    turns: Counter[str]
+    """Judged turns by verdict."""
+    calls: Counter[str]
+    differences: Counter[str]
+    """Judged turns by `difference_of`."""
+    to_the_end: int
+    """Replays that reached the last turn that was asked for."""
+
+
+def totals(rows: Iterable[Row]) -> Totals:
+    """Count once what all summaries tell."""
+    found = Totals(Counter(), Counter(), Counter(), Counter(), 0)
+    for row in rows:
+        found.replays[group_of_row(row)] += 1
+        found.calls.update(row.get("calls") or {})
+        turns = judged(row)
+        found.to_the_end += bool(turns) and turns[-1]["replayed"] is not None
+        for turn in turns:
+            found.turns[turn["verdict"]] += 1
+            found.differences[difference_of(turn)] += 1
+    return found
+
+
+def calls_line(calls: Counter[str]) -> str:
+    """`104 answered (2 stale, 3 repeated), 5 authored, 1 unrecorded, 4 unused`."""
+    flagged = ", ".join(f"{calls[name]:,} {name}" for name in ("stale", "repeated", "moved") if calls[name])
+    parts = [f"{calls['answered']:,} answered" + (f" ({flagged})" if flagged else "")]
+    parts += [f"{calls[name]:,} {name}" for name in ("authored", "simulated", "unrecorded", "unused") if calls[name]]
+    return ", ".join(parts)
+
+
+def plural(number: int, word: str) -> str:
+    """`1 turn`, `2 turns`."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

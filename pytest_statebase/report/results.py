@@ -1,0 +1,221 @@
+"""Rows of results as JSON Lines.
+
+The first line of a file is `{"format": 1, "run": {…}}`, each further line one replay (see `rows.result_to_row`).
+The report, the terminal, shards and what crosses pytest-xdist's wire are all made of these.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from ..errors import FileError, FormatVersionError
+from .rows import Row, error_row, result_to_row
+
+__all__ = [
+    "FORMAT",
+    "ResultsWriter",
+    "Row",
+    "dump_row",
+    "error_row",
+    "header",
+    "load_row",
+    "merge_results",
+    "read_results",
+    "replace_file",
+    "replay_key",
+    "result_to_row",
+    "write_results",
+]
+
+FORMAT = 1
+"""The version of the format that is written, and the only one that is read."""
+
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
+
+
+def dump_row(row: Mapping[str, Any]) -> str:
+    """One line of ASCII without its line end. Lone surrogates are escaped, so that it can go anywhere."""
+    return _encode(row)
+
+
+def load_row(line: str) -> Row:
+    """What `dump_row` made, back.
+
+    Raises ValueError where it is no JSON mapping.
+    """
+    row = json.loads(line)
+    if not isinstance(row, dict):
+        raise ValueError("not a JSON mapping")
+    return row
+
+
+def header(run: Mapping[str, Any]) -> Row:
+    """The first line of a results file: the format's version and what is known of the run."""
+    return {"format": FORMAT, "run": dict(run)}
+
+
+class ResultsWriter:
+    """Writes a results file replay by replay, each line flushed, so that a crash loses nothing that was finished.
+
+    path: made anew; its directory is made where it is missing.
+    run: `started_at`, `python`, `pytest`, `pytest_statebase`, `agent`, …; JSON-safe.
+    """
+
+    def __init__(self, path: str | Path, run: Mapping[str, Any]) -> None:
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        self._file: IO[str] = target.open("w", encoding="ascii", newline="\n")
+        self._line(header(run))
+
+    def append(self, row: Row) -> None:
+        """Write one replay."""
+        self._line(row)
+
+    def _line(self, row: Row) -> None:
+        self._file.write(dump_row(row) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file; appending afterwards is an error."""
+        self._file.close()
+
+    def __enter__(self) -> ResultsWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def write_results(path: str | Path, rows: Iterable[Row], run: Mapping[str, Any]) -> None:
+    """Write a whole results file, atomically."""
+    lines = [dump_row(header(run)), *map(dump_row, rows)]
+    replace_file(path, ("\n".join(lines) + "\n").encode("ascii"))
+
+
+def replace_file(path: str | Path, data: bytes) -> None:
+    """Put `data` in the place of `path` at once: a reader sees the old file or the new one, never half of one."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def read_results(path: str | Path) -> tuple[dict[str, Any], list[Row]]:
+    """The run and the rows of one results file.
+
+    A last line that was cut off (the run was killed) is left out, and `run["warnings"]` says so.
+    Raises FormatVersionError for another version of the format, FileError for what is no results file.
+    """
+    lines = _lines(path)
+    run = _run_of(path, lines[0])
+    rows: list[Row] = []
+    for number, line in enumerate(lines[1:], 2):
+        if not line.strip():
+            continue
+        try:
+            rows.append(_checked(load_row(line)))
+        except ValueError as error:
+            if number < len(lines):
+                raise FileError(
+                    f"this line is no result of a replay: {error}", where=f"{path}:{number}", remedy=_REMEDY
+                ) from None
+            run.setdefault("warnings", []).append(f"{path}:{number}: the last line was cut off and is left out")
+    return run, rows
+
+
+_REMEDY = "Give the file that `--statebase-results PATH` wrote."
+
+
+def _lines(path: str | Path) -> list[str]:
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise FileError(f"cannot be read: {error.strerror or error}", where=str(path), remedy=_REMEDY) from None
+    except UnicodeDecodeError:
+        raise FileError("not UTF-8 text, so no results file", where=str(path), remedy=_REMEDY) from None
+    lines = text.rstrip("\n").split("\n")
+    if not lines[0].strip():
+        raise FileError("the file is empty", where=str(path), remedy=_REMEDY)
+    return lines
+
+
+def _run_of(path: str | Path, line: str) -> dict[str, Any]:
+    try:
+        first = load_row(line)
+        version = first["format"]
+    except (ValueError, KeyError):
+        raise FileError("no results file: its first line has no `format`", where=f"{path}:1", remedy=_REMEDY) from None
+    if version != FORMAT or isinstance(version, bool):
+        raise FormatVersionError(
+            f"results in format {version!r}, and this version of pytest-statebase reads format {FORMAT}",
+            where=f"{path}:1",
+            remedy="Use the version that wrote the file, or run the replays again.",
+        )
+    run = first.get("run")
+    return dict(run) if isinstance(run, dict) else {}
+
+
+def _checked(row: Row) -> Row:
+    missing = [key for key in ("cassette", "fork", "outcome", "turns") if key not in row]
+    if missing:
+        raise ValueError(f"it has no `{missing[0]}`")
+    return row
+
+
+def merge_results(paths: Iterable[str | Path]) -> tuple[dict[str, Any], list[Row]]:
+    """Several results files as one, for shards of one run: rows in the order of the files.
+
+    Of two rows of the same replay (cassette, fork, until, mode and agent) the later one stands, in the earlier
+    one's place, as where an item was run again. The run begins with the earliest and lasts as long as the longest.
+    Raises FileError where there is no file.
+    """
+    read = [read_results(path) for path in paths]
+    if not read:
+        raise FileError("no results file was given", remedy=_REMEDY)
+    merged: dict[tuple[str, ...], Row] = {}
+    for _, rows in read:
+        for row in rows:
+            merged[replay_key(row)] = row
+    return _merged_run([run for run, _ in read]), list(merged.values())
+
+
+def replay_key(row: Row) -> tuple[str, ...]:
+    """What names a replay in any run: cassette, fork, until, mode, agent."""
+    return tuple(str(row.get(key)) for key in ("cassette", "fork", "until", "mode", "agent"))
+
+
+def _merged_run(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    run = dict(runs[0])
+    starts = [one["started_at"] for one in runs if one.get("started_at")]
+    times = [one["duration_s"] for one in runs if isinstance(one.get("duration_s"), (int, float))]
+    warnings = [warning for one in runs for warning in one.get("warnings", ())]
+    if starts:
+        run["started_at"] = min(starts)
+    if times:
+        run["duration_s"] = max(times)
+    if warnings:
+        run["warnings"] = warnings
+    if len(runs) > 1:
+        run["files"] = len(runs)
+    return run

@@ -1,0 +1,272 @@
+"""Results of replays as rows: one JSON-safe mapping a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, TypeAlias
+
+from ..compare.model import Divergence, Kind, ReplayedCall, ReplayResult, Source, TurnResult, Verdict
+from ..ledger import ToolCalled
+from ..values import ABSENT, same
+from .jsonsafe import json_safe, short_text
+
+Row: TypeAlias = dict[str, Any]
+"""One replay; see `result_to_row`."""
+
+SNIPPET = 160
+"""Characters of a text of an unchanged turn that a row keeps."""
+
+_SAME: dict[str, Any] = {"same": True}
+
+
+def result_to_row(result: ReplayResult, *, nodeid: str | None = None, reads: Collection[str] = ()) -> Row:
+    """One replay as a JSON-safe mapping.
+
+    nodeid: the name of pytest's item, where there is one.
+    reads: the tools that have no effect (`reads: true`); every other call is listed as a write.
+
+    A turn that is `unchanged` keeps short texts only, its replayed side is `{"same": true}`. Absent values
+    have no key. Values longer than `jsonsafe.VALUE_LIMIT` are cut and say their size.
+    """
+    failure = result.failure
+    row: Row = {
+        "cassette": result.cassette,
+        "session": result.session,
+        "title": result.title,
+        "agent": result.agent,
+        "fork": result.fork,
+        "until": result.until,
+        "mode": result.mode,
+        "owner": result.owner,
+        "gate": result.gate,
+        "outcome": "passed" if failure is None else "failed",
+        "failure": failure,
+        "message": None,
+        "verdicts": dict(result.verdicts),
+        "warnings": list(result.warnings),
+        "duration_ms": round(result.duration_ms, 1),
+        "turns": [_turn(turn, reads) for turn in result.turns],
+        "calls": result.counts(),
+    }
+    if nodeid is not None:
+        row["nodeid"] = nodeid
+    return row
+
+
+def error_row(
+    cassette: str, fork: str, message: str, *, nodeid: str | None = None, session: str = "", agent: str | None = None
+) -> Row:
+    """The row of a replay that could not begin: an unreadable file, a fork point that is not there.
+
+    message: the whole error text, several lines where it has them.
+    """
+    row: Row = {
+        "cassette": cassette,
+        "session": session,
+        "title": None,
+        "agent": agent,
+        "fork": fork,
+        "until": None,
+        "mode": None,
+        "owner": None,
+        "gate": "block",
+        "outcome": "error",
+        "failure": message.split("\n", 1)[0],
+        "message": message,
+        "verdicts": {},
+        "warnings": [],
+        "duration_ms": 0.0,
+        "turns": [],
+        "calls": {},
+    }
+    if nodeid is not None:
+        row["nodeid"] = nodeid
+    return row
+
+
+def _turn(turn: TurnResult, reads: Collection[str]) -> Row:
+    recorded, replayed = turn.recorded, turn.replayed
+    unchanged = turn.verdict is Verdict.UNCHANGED
+    row: Row = {
+        "turn": turn.turn,
+        "verdict": turn.verdict.value,
+        "input": short_text(recorded.text, SNIPPET) if unchanged else json_safe(recorded.text),
+        "authored": replayed is not None and replayed.authored_input,
+        "at": recorded.started.at,
+        "version_before": recorded.version_before,
+        "version_after": recorded.version_after,
+        "recorded": _recorded(turn, unchanged),
+        "replayed": None if replayed is None else _SAME if unchanged else _replayed(turn),
+        "calls": [_short_call(turn, *pair, reads) for pair in _pairs(turn)]
+        if unchanged
+        else [_call(turn, *pair, reads) for pair in _pairs(turn)],
+        "divergences": [_divergence(found) for found in turn.divergences],
+    }
+    if replayed is not None:
+        row["duration_ms"] = round(replayed.duration_ms, 1)
+    if turn.beyond_until:
+        row["beyond_until"] = True
+    if turn.reason is not None:
+        row["reason"] = turn.reason
+    return row
+
+
+def _recorded(turn: TurnResult, unchanged: bool) -> Row:
+    recorded = turn.recorded
+    output, error = recorded.output, recorded.error
+    if unchanged:
+        row: Row = {} if output is ABSENT else {"output": short_text(_bare(output), SNIPPET)}
+        if error is not None:
+            row["error"] = short_text(error, SNIPPET)
+        return row
+    added = recorded.added
+    return _side(output, error, None if added is None else added.reasoning, turn.recorded_state)
+
+
+def _replayed(turn: TurnResult) -> Row:
+    side = turn.replayed
+    assert side is not None
+    return _side(side.output, side.error, side.reasoning, side.state)
+
+
+def _side(output: Any, error: Any, reasoning: str | None, state: Any) -> Row:
+    row: Row = {}
+    if output is not ABSENT:
+        row["output"] = json_safe(_bare(output))
+    if error is not None:
+        row["error"] = json_safe(error)
+    if reasoning is not None:
+        row["reasoning"] = json_safe(reasoning)
+    if state is not ABSENT:
+        row["state"] = json_safe(state)
+    return row
+
+
+def _bare(output: Any) -> Any:
+    """The text of a text output, any other one whole."""
+    if type(output) is dict and len(output) == 2:
+        content = output.get("content")
+        if type(content) is str and str(output.get("type", "")).startswith("text"):
+            return content
+    return output
+
+
+def _pairs(turn: TurnResult) -> list[tuple[str, ToolCalled | None, ReplayedCall | None]]:
+    """The calls side by side; recorded ones that were not reached stand alone."""
+    calls, replayed = turn.recorded.calls, turn.calls
+    if turn.replayed is None:
+        return [(call.tool, call, None) for call in calls]
+    pairs = [
+        (
+            pair.label,
+            None if pair.recorded is None else calls[pair.recorded],
+            None if pair.replayed is None else replayed[pair.replayed],
+        )
+        for pair in turn.aligned
+    ]
+    if turn.replayed.missed:
+        told = {pair.recorded for pair in turn.aligned}
+        pairs += [(call.tool, call, None) for index, call in enumerate(calls) if index not in told]
+    return pairs
+
+
+def _short_call(
+    turn: TurnResult, label: str, recorded: ToolCalled | None, replayed: ReplayedCall | None, reads: Collection[str]
+) -> Row:
+    if recorded is None:
+        return _call(turn, label, recorded, replayed, reads)
+    row: Row = {
+        "label": label,
+        "tool": recorded.tool,
+        "recorded": {"arguments": short_text(recorded.arguments, SNIPPET)},
+        "replayed": None if replayed is None else _SAME,
+    }
+    if replayed is not None:
+        row["source"] = replayed.source.value
+        if replayed.stale or replayed.repeated or replayed.renamed or replayed.recorded_turn != turn.turn:
+            _flag(row, turn, replayed)
+    if recorded.tool in reads:
+        row["reads"] = True
+    return row
+
+
+def _call(
+    turn: TurnResult, label: str, recorded: ToolCalled | None, replayed: ReplayedCall | None, reads: Collection[str]
+) -> Row:
+    made = recorded or replayed
+    assert made is not None
+    row: Row = {"label": label, "tool": replayed.tool if replayed else made.tool}
+    row["recorded"] = None if recorded is None else _one_call(recorded)
+    if replayed is None:
+        row["replayed"] = None
+    else:
+        row["replayed"] = _SAME if _is_same(recorded, replayed) else _one_call(replayed)
+        row["source"] = replayed.source.value
+        _flag(row, turn, replayed)
+    if recorded is not None and replayed is not None and recorded.tool != replayed.tool:
+        row["recorded"]["tool"] = recorded.tool
+    if row["tool"] in reads:
+        row["reads"] = True
+    return row
+
+
+def _one_call(call: ToolCalled | ReplayedCall) -> Row:
+    row: Row = {"arguments": json_safe(call.arguments)}
+    if call.error is not None:
+        row["error"] = json_safe(call.error)
+    elif call.result is not ABSENT:
+        row["result"] = json_safe(call.result)
+    if call.agent is not None:
+        row["agent"] = call.agent
+    return row
+
+
+def _is_same(recorded: ToolCalled | None, replayed: ReplayedCall) -> bool:
+    if recorded is None or recorded.tool != replayed.tool or replayed.source is not Source.RECORD:
+        return False
+    try:
+        return (
+            same(recorded.arguments, replayed.arguments)
+            and same(recorded.result, replayed.result)
+            and same(recorded.error, replayed.error)
+        )
+    except Exception:  # values of strangers: shown twice where they cannot be compared
+        return False
+
+
+def _flag(row: Row, turn: TurnResult, call: ReplayedCall) -> None:
+    elsewhere = call.recorded_turn is not None and call.recorded_turn != turn.turn
+    moved = elsewhere and not call.repeated and any(found.kind is Kind.MOVED for found in turn.divergences)
+    flags = [
+        name
+        for name, is_set in (
+            ("repeated", call.repeated),
+            ("stale", call.stale),
+            ("moved", moved),
+            ("renamed", call.renamed),
+            ("unrecorded", call.unrecorded),
+        )
+        if is_set
+    ]
+    if flags:
+        row["flags"] = flags
+    if elsewhere:
+        row["from_turn"] = call.recorded_turn
+    if call.explanation:
+        row["explanation"] = call.explanation
+
+
+def _divergence(found: Divergence) -> Row:
+    row: Row = {"facet": found.facet.value, "kind": found.kind.value, "path": found.path}
+    if found.recorded is not ABSENT:
+        row["recorded"] = json_safe(found.recorded)
+    if found.replayed is not ABSENT:
+        row["replayed"] = json_safe(found.replayed)
+    row["fingerprint"] = found.fingerprint
+    if found.follows is not None:
+        row["follows"] = found.follows
+    if found.detail is not None:
+        row["detail"] = found.detail
+    if found.note:
+        row["note"] = True
+    return row

@@ -1,0 +1,241 @@
+"""One row as the page shows it: the session, its turns, their calls and differences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..compare.model import Group, Kind, Verdict
+from .grouping import (
+    calls_line,
+    difference_of,
+    group_of,
+    group_of_row,
+    name_of,
+    plural,
+    root_cause,
+    sentence,
+    tally,
+    tally_text,
+    told_sides,
+)
+from .rows import Row
+from .show import one_line, pretty, shorten, shorten_pair, size_text, structure, visible
+from .viewmodel import SLUGS, CallSide, CallView, DivergenceView, Link, Mark, Pair, SessionView, ShortTurn, TurnView
+from .words import Segment, word_diff
+
+
+def session_view(row: Row, anchor: str, limit: int, *, full: bool = True) -> SessionView:
+    group = group_of_row(row)
+    bad = group in (Group.FAIL, Group.COULD_NOT_RUN)
+    root = root_cause(row)
+    turns = [_turn(turn, anchor, root[0] if root else None, limit, bad, full) for turn in row["turns"]]
+    strip = [] if group is Group.OK or len(turns) < 2 else [_step(turn) for turn in turns]
+    return SessionView(
+        anchor=anchor,
+        name=visible(name_of(row)),
+        title=visible(row["title"]) if row.get("title") else None,
+        mark=Mark(group.value, SLUGS[group]),
+        why="" if any(turn.mark.slug in ("fail", "norun") for turn in turns) else visible(row.get("failure") or ""),
+        message=visible(row["message"], lines=True) if row.get("message") else None,
+        facts=_facts(row),
+        warnings=[visible(str(warning)) for warning in row.get("warnings", ())],
+        strip=strip,
+        turns=turns,
+        tally=tally_text(row.get("verdicts") or {}) if group is Group.OK else "",
+        marks=[] if group is Group.OK else _marks(row.get("verdicts") or {}),
+        is_bad=bad,
+        is_open=bad,
+        is_full=full,
+        gate="reported, does not fail the run" if row.get("gate") == "warn" else None,
+    )
+
+
+def _marks(verdicts: Mapping[str, int]) -> list[Mark]:
+    """`1 still-failing` in the colour of its group, for what is not ok."""
+    return [Mark(f"{number:,} {visible(name)}", SLUGS[group_of(name)]) for name, number in tally(verdicts)]
+
+
+def _step(turn: TurnView | ShortTurn) -> Link:
+    return Link(str(turn.number), turn.anchor, turn.mark.slug, turn.mark.text)
+
+
+def _facts(row: Row) -> list[tuple[str, str]]:
+    until = None if row.get("until") is None else f"turn {row['until']}"
+    told = {"session": row.get("session"), "agent": row.get("agent"), "fork": row.get("fork"), "until": until}
+    told |= {"mode": row.get("mode"), "owner": row.get("owner")}
+    facts = [(name, visible(str(value))) for name, value in told.items() if value]
+    calls = Counter({key: value for key, value in (row.get("calls") or {}).items() if value})
+    return facts + ([("calls", calls_line(calls))] if calls else [])
+
+
+def _turn(turn: Row, anchor: str, cause_turn: Row | None, limit: int, is_bad: bool, full: bool) -> TurnView | ShortTurn:
+    number = turn["turn"]
+    name = f"{anchor}-{number}"
+    verdict = turn["verdict"]
+    mark = Mark(visible(verdict), SLUGS[group_of(verdict)])
+    if verdict == Verdict.UNCHANGED and not turn["divergences"]:
+        return _short_turn(turn, name, mark)
+    recorded, replayed = turn["recorded"], turn["replayed"]
+    divergences = [_divergence(found, turn is cause_turn, limit) for found in _told(turn, full)]
+
+    def pair(key: str) -> Pair | None:
+        return _pair(recorded, replayed, key, limit) if full else None
+
+    return TurnView(
+        anchor=name,
+        number=number,
+        mark=Mark("beyond until", "norun") if turn.get("beyond_until") else mark,
+        at=visible(turn["at"]) if turn.get("at") else None,
+        versions=_versions(turn),
+        input=clip(visible(turn["input"], lines=True), limit) if turn.get("input") else None,
+        authored=bool(turn.get("authored")),
+        reason=visible(turn["reason"], lines=True).strip("\n") if turn.get("reason") else None,
+        output=pair("output"),
+        error=pair("error"),
+        state=pair("state"),
+        state_differs=any(found["facet"] == "state" and not found.get("note") for found in turn["divergences"]),
+        reasoning=pair("reasoning"),
+        calls=[_call(call, limit) for call in turn["calls"] if full or call.get("explanation")],
+        divergences=[found for found in divergences if found.role != "follows"],
+        followers=[found for found in divergences if found.role == "follows" and full],
+        folded=_fold(turn, is_bad),
+        replayed=replayed is not None,
+    )
+
+
+def _fold(turn: Row, is_bad: bool) -> str | None:
+    if turn["replayed"] is None:
+        return "What was recorded"
+    if not is_bad or group_of(turn["verdict"]) is not Group.REVIEW:
+        return None
+    words = difference_of(turn)
+    return words if words in ("only reworded", "no difference") else plural(len(turn["divergences"]), "difference")
+
+
+def _told(turn: Row, full: bool) -> list[Row]:
+    """The differences to list: not the words of an output, which stand side by side below."""
+    both = full and "output" in turn["recorded"] and "output" in (turn["replayed"] or {})
+    return [found for found in turn["divergences"] if not (both and found["kind"] == Kind.TEXT)]
+
+
+def _short_turn(turn: Row, anchor: str, mark: Mark) -> ShortTurn:
+    output = turn["recorded"].get("output")
+    calls = ", ".join(visible(call["label"]) for call in turn["calls"])
+    said = shorten(visible(output), 100) if isinstance(output, str) else ""
+    return ShortTurn(anchor, turn["turn"], mark, shorten(visible(turn["input"]), 100), said, shorten(calls, 200))
+
+
+def _versions(turn: Row) -> str | None:
+    before, after = turn.get("version_before"), turn.get("version_after")
+    if before is None and after is None:
+        return None
+    return f"state version {after}" if before == after else f"state version {before} → {after}"
+
+
+def clip(text: str, limit: int) -> str:
+    """`text` in at most `limit` characters, with the size of what there was."""
+    return text if len(text) <= limit else f"{text[:limit]}… ({size_text(len(text))} in all)"
+
+
+def _pair(recorded: Row, replayed: Row | None, key: str, limit: int) -> Pair | None:
+    other = replayed or {}
+    if key not in recorded and key not in other:
+        return None
+    if other.get("same"):
+        return Pair(_shown(recorded[key], key, limit), None, is_same=True)
+    left = _shown(recorded[key], key, limit) if key in recorded else None
+    right = _shown(other[key], key, limit) if key in other else None
+    if left is None or right is None:
+        return Pair(left, right)
+    if recorded[key] == other[key] and left == right:
+        return Pair(left, right, is_same=True)
+    old, new = word_diff(left, right)
+    return Pair(left, right, False, old, new) if _is_alike(old, new) else Pair(left, right)
+
+
+def _is_alike(old: Sequence[Segment], new: Sequence[Segment]) -> bool:
+    """Whether marks help: where two texts have little in common, everything would be marked."""
+    common = sum(len(part.text) for part in old if not part.differs)
+    return 3 * common >= max(sum(len(part.text) for part in side) for side in (old, new))
+
+
+def _shown(value: Any, key: str, limit: int) -> str:
+    if key in ("output", "reasoning") and isinstance(value, str) and structure(value) is None:
+        return clip(visible(value, lines=True), limit)
+    return clip(pretty(value), limit)
+
+
+def _call(call: Row, limit: int) -> CallView:
+    recorded, replayed = call["recorded"], call["replayed"]
+    same = bool(replayed and replayed.get("same"))
+    flags = [Mark(visible(name), "fail" if name == "unrecorded" else "review") for name in call.get("flags", ())]
+    return CallView(
+        label=visible(call["label"]),
+        recorded=_call_side(recorded, call, limit, recorded.get("tool")) if recorded else None,
+        replayed=None if same or not replayed else _call_side(replayed, call, limit, None),
+        is_same=same,
+        answer=_answer(call),
+        flags=flags,
+        explanation=visible(call["explanation"], lines=True).strip("\n") if call.get("explanation") else None,
+        reads=bool(call.get("reads")),
+    )
+
+
+_COLUMN = 54
+"""Characters that stand side by side in the table of calls."""
+
+
+def _call_side(side: Row, call: Row, limit: int, name: str | None) -> CallSide:
+    arguments = side.get("arguments")
+    has_error = "error" in side
+    outcome = side["error"] if has_error else side.get("result")
+    is_known = has_error or "result" in side
+    return CallSide(
+        name=visible(name or call["tool"]),
+        arguments=clip(visible(arguments) if isinstance(arguments, str) else pretty(arguments, width=_COLUMN), limit),
+        outcome=clip(pretty(outcome, width=_COLUMN), limit) if is_known else None,
+        is_error=has_error,
+        agent=visible(side["agent"]) if side.get("agent") else None,
+    )
+
+
+_SOURCES = {
+    "record": "the recording",
+    "authored": "the plan’s answers",
+    "simulated": "the simulator",
+    "none": "nothing",
+}
+
+
+def _answer(call: Row) -> str:
+    if call["replayed"] is None:
+        return "not made"
+    source = _SOURCES.get(call.get("source", "none"), visible(str(call.get("source"))))
+    return f"{source}, turn {call['from_turn']}" if call.get("from_turn") is not None else source
+
+
+def _divergence(found: Row, is_cause_turn: bool, limit: int) -> DivergenceView:
+    sides = {side: one_line(found[side]) for side in told_sides(found)}
+    width = min(limit, 1_500)
+    if len(sides) == 2:
+        sides = dict(zip(sides, shorten_pair(sides["recorded"], sides["replayed"], width), strict=True))
+    return DivergenceView(
+        facet=visible(found["facet"]),
+        path=clip(visible(found["path"]), 500),
+        words=clip(visible(sentence(found) or "another value"), 1_000),
+        recorded=shorten(sides["recorded"], width + 40) if "recorded" in sides else None,
+        replayed=shorten(sides["replayed"], width + 40) if "replayed" in sides else None,
+        role=_role(found, is_cause_turn),
+    )
+
+
+def _role(found: Row, is_cause_turn: bool) -> str:
+    if found.get("note"):
+        return "note"
+    if found["kind"] == Kind.EXPECT:
+        return "expect"
+    if found.get("follows"):
+        return "follows"
+    return "cause" if is_cause_turn and found["kind"] != Kind.TEXT else ""

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_data import MARKUP, RUN, UNSEEN, all_rows, clean, hostile, reworded, row, still_failing
+
+from pytest_statebase.report.html import render_html, write_html
+from pytest_statebase.report.results import Row, dump_row, load_row
+from pytest_statebase.report.show import visible
+from pytest_statebase.report.view import build_view
+
+ELEMENTS = """
+html head meta title link style body a header footer main nav section h1 h2 h4 h5 p b i q span small bdi svg rect dl dt
+dd div table thead tbody tr th td code pre ul ol li details summary del ins br
+"""
+ATTRIBUTES = """
+lang charset http-equiv content name rel href class id aria-label aria-hidden viewbox preserveaspectratio x y width
+height dir open scope colspan
+"""
+
+
+class Page(HTMLParser):
+    """What a parser makes of a page: its elements, attributes, text and whether it is balanced."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.data: list[str] = []
+        self.ids: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(tag)
+        self.attributes += attrs
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        if tag not in ("meta", "link", "br"):
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.data.append(data)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.data)
+
+    @property
+    def links(self) -> list[str]:
+        return [value or "" for name, value in self.attributes if name == "href"]
+
+
+@pytest.mark.parametrize("rows", [[hostile()], [*all_rows(), hostile()]])
+def test_nothing_recorded_becomes_markup(rows: list[Row]) -> None:
+    """R01: parsed as HTML, the page has no element or attribute that came from data."""
+    page = Page(render_html(rows, {**RUN, "agent": MARKUP, "warnings": [MARKUP]}))
+    assert set(page.elements) <= set(ELEMENTS.split())
+    assert {name for name, _ in page.attributes} <= set(ATTRIBUTES.split())
+    for name, value in page.attributes:
+        assert "alert" not in f"{name}{value}"
+        assert "javascript:" not in f"{value}"
+    assert visible(MARKUP) in page.text
+
+
+def test_the_page_asks_nobody_for_anything() -> None:
+    text = render_html([*all_rows(), hostile()], RUN)
+    page = Page(text)
+    assert [link for link in page.links if not link.startswith("#")] == ["data:,"]
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    policy = next(value or "" for name, value in page.attributes if name == "content" and "src" in (value or ""))
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+
+
+def test_odd_values_do_not_lose_the_page(tmp_path: Path) -> None:
+    """R02: written, valid UTF-8, what cannot be seen shown escaped, a raising repr as a placeholder."""
+    path = tmp_path / "new" / "report.html"
+    write_html(path, [hostile()], RUN)
+    text = path.read_bytes().decode("utf-8")
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e\ufeff]", text)
+    page = Page(text)
+    assert visible(UNSEEN) in page.text
+    assert "whose repr raised RuntimeError" in page.text
+    assert '!datetime "2026-03-15T10:00:00+00:00"' in page.text
+    assert ".nan" in page.text
+    assert [entry.name for entry in path.parent.iterdir()] == ["report.html"]
+
+
+def test_every_link_leads_somewhere_and_every_failure_has_one() -> None:
+    page = Page(render_html(all_rows(), RUN))
+    assert len(set(page.ids)) == len(page.ids)
+    targets = {link[1:] for link in page.links if link.startswith("#")}
+    assert targets <= set(page.ids)
+    view = build_view(all_rows(), RUN)
+    failing = [session.anchor for group in view.groups[:2] for session in group.sessions]
+    assert len(failing) == 6
+    assert set(failing) <= targets
+
+
+def test_anchors_are_the_same_in_every_run() -> None:
+    rows = all_rows()
+    one = [session.anchor for group in build_view(rows, RUN).groups for session in group.sessions]
+    later = [session.anchor for group in build_view(rows[::-1], {}).groups for session in group.sessions]
+    assert sorted(one) == sorted(later)
+
+
+def test_the_top_tells_the_run() -> None:
+    view = build_view(all_rows(), RUN)
+    assert view.verdict == "6 of 9 sessions do not pass."
+    assert [(group.mark.text, group.count) for group in view.groups] == [
+        ("fail", 5),
+        ("could not run", 1),
+        ("review", 1),
+        ("ok", 2),
+    ]
+    assert view.reached.startswith("7 of 9")
+    assert dict(view.turns) == {"other actions": 6, "only reworded": 2, "no difference": 6, "not replayed": 1}
+    assert dict(view.calls)["unrecorded"] == 1
+    assert (view.causes[0].path, view.causes[0].count) == ("tools.issue_refund.arguments.amount", 2)
+
+
+def test_writes_are_told_one_by_one() -> None:
+    view = build_view(all_rows(), RUN)
+    refund = next(found for found in view.writes.rows if found.tool == "issue_refund")
+    counts = {state: number for state, (number, _) in zip(view.writes.states, refund.counts, strict=True)}
+    assert counts == {"made": 0, "changed": 1, "missing": 2, "extra": 1, "unrecorded": 1}
+    assert {item.mark.text for item in view.writes.troubled} == {"changed", "missing", "extra", "unrecorded"}
+    assert [item.tool for item in view.writes.others] == ["change_address"]
+
+
+def test_failing_sessions_are_open_and_passing_ones_folded() -> None:
+    text = render_html([row(still_failing()), row(clean())], RUN)
+    assert len(re.findall(r'<details class="session fail"[^>]* open>', text)) == 1
+    assert len(re.findall(r'<details class="session ok" id="[^"]*">', text)) == 1
+
+
+def test_a_passing_session_is_about_a_kilobyte() -> None:
+    few, many = (len(render_html([row(clean(f"s{number}")) for number in range(count)], RUN)) for count in (100, 300))
+    assert (many - few) / 200 < 1_500
+
+
+def test_an_empty_run_is_a_page() -> None:
+    assert "No session was replayed." in Page(render_html([], {})).text
+
+
+@pytest.mark.parametrize("change", [{"turns": []}, {"warnings": ["w"]}, {"calls": {}}, {"message": "m"}])
+def test_rows_from_a_file_are_enough(change: dict[str, Any]) -> None:
+    found = {**row(reworded()), **change}
+    Page(render_html([load_row(dump_row(found))], {}))
+
+
+def many_of(found: Row, sessions: int) -> list[Row]:
+    """Sessions of forty turns, all of which differ."""
+    return [{**found, "cassette": f"c{number}", "turns": [found["turns"][1]] * 40} for number in range(sessions)]
+
+
+def test_values_get_shorter_as_more_turns_differ() -> None:
+    found = row(still_failing())
+    found["turns"][1]["replayed"]["output"] = "long " * 5_000
+    assert len(render_html([found], RUN)) > 40_000
+    assert len(render_html(many_of(found, 25), RUN)) < 10_000_000
+
+
+def test_a_page_of_too_many_differences_tells_their_causes_still() -> None:
+    text = render_html(many_of(row(still_failing()), 60), RUN)
+    assert text.count("Differences alone") == 10
+    assert text.count("should be false, is true") == 60 * 40

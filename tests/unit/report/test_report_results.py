@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_data import RUN, all_rows, broken_plan, changed, clean, hostile, row, still_failing, unrecorded
+
+from pytest_statebase.errors import FileError, FormatVersionError
+from pytest_statebase.report.results import (
+    ResultsWriter,
+    dump_row,
+    load_row,
+    merge_results,
+    read_results,
+    result_to_row,
+    write_results,
+)
+
+
+def call_of(found: dict[str, Any], turn: int, label: str) -> Any:
+    return next(call for call in found["turns"][turn]["calls"] if call["label"] == label)
+
+
+def test_a_row_says_how_the_replay_went() -> None:
+    found = row(still_failing())
+    assert (found["outcome"], found["failure"]) == ("failed", "turn 2 still-failing")
+    assert found["verdicts"] == {"unchanged": 1, "still-failing": 1}
+    assert found["calls"]["repeated"] == 1
+    turn = found["turns"][1]
+    assert turn["recorded"]["output"] == "I have issued a refund of 42.50."
+    assert turn["replayed"]["state"]["amount"] == {"!decimal": "42.50"}
+    assert turn["divergences"][0]["path"] == "tools.issue_refund.arguments.amount"
+    assert "recorded" not in turn["divergences"][2], "an absent side has no key"
+
+
+def test_calls_stand_side_by_side() -> None:
+    found = row(still_failing())
+    assert call_of(found, 1, "lookup_order")["replayed"] == {"same": True}
+    assert call_of(found, 1, "lookup_order")["reads"]
+    assert call_of(found, 1, "issue_refund")["replayed"]["arguments"] == {"order_id": "1047", "amount": 40.0}
+    extra = call_of(found, 1, "issue_refund#2")
+    assert (extra["recorded"], extra["flags"]) == (None, ["repeated"])
+    moved = call_of(row(changed()), 0, "lookup_order")
+    assert (moved["flags"], moved["from_turn"], moved["source"]) == (["moved"], 1, "record")
+    replaced = call_of(row(changed()), 0, "search_policy")
+    assert (replaced["tool"], replaced["recorded"]["tool"]) == ("hand_over", "search_policy")
+
+
+def test_a_miss_carries_its_explanation_and_what_was_not_reached() -> None:
+    found = row(unrecorded())
+    assert "answers:" in call_of(found, 1, "issue_refund")["explanation"]
+    assert found["turns"][2]["replayed"] is None
+    assert found["turns"][2]["calls"][0]["label"] == "change_address"
+
+
+def test_an_unchanged_turn_is_short() -> None:
+    found = row(clean())
+    assert len(dump_row(found)) < 2_000
+    assert {json.dumps(turn["replayed"]) for turn in found["turns"]} == {'{"same": true}'}
+
+
+def test_what_goes_over_a_wire_is_ascii_and_comes_back() -> None:
+    for found in [*all_rows(), hostile()]:
+        line = dump_row(found)
+        assert line.isascii()
+        assert "\n" not in line
+        assert load_row(line) == found
+
+
+def test_files_come_back_equal(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "results.jsonl"
+    write_results(path, [*all_rows(), hostile()], RUN)
+    assert read_results(path) == (RUN, [*all_rows(), hostile()])
+    assert json.loads(path.read_text("ascii").split("\n")[0]) == {"format": 1, "run": RUN}
+
+
+def test_replays_are_on_disk_as_they_end(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    with ResultsWriter(path, RUN) as writer:
+        writer.append(row(clean()))
+        assert len(read_results(path)[1]) == 1
+
+
+def test_a_killed_run_loses_its_last_line_alone(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    write_results(path, [row(clean()), broken_plan()], RUN)
+    path.write_text(path.read_text()[:-40])
+    run, rows = read_results(path)
+    assert rows == [row(clean())]
+    assert "line was cut off" in run["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "words"),
+    [
+        (b"", FileError, "empty"),
+        (b"\xff\xfe", FileError, "UTF-8"),
+        (b"<html>\n", FileError, "no `format`"),
+        (
+            b'{"format": 2, "run": {}}\n',
+            FormatVersionError,
+            "format 2, and this version of pytest-statebase reads format 1",
+        ),
+        (b'{"format": 1, "run": {}}\n[1]\n{}\n', FileError, ":2: this line is no result"),
+        (b'{"format": 1, "run": {}}\n{"cassette": "x"}\n{}\n', FileError, "it has no `fork`"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, content: bytes, kind: type[FileError], words: str) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(kind, match=r"results\.jsonl") as caught:
+        read_results(path)
+    assert words in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="cannot be read"):
+        read_results(tmp_path / "none.jsonl")
+
+
+def test_shards_merge_in_order_and_a_rerun_takes_its_place(tmp_path: Path) -> None:
+    one, two = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    again = {**row(clean("b")), "duration_ms": 1.0}
+    write_results(one, [row(clean("a")), row(clean("b"))], {"started_at": "2026-03-16T08:00:05Z", "duration_s": 2})
+    write_results(two, [row(clean("c")), again], {"started_at": "2026-03-16T08:00:00Z", "duration_s": 5})
+    run, rows = merge_results([one, two])
+    assert [found["session"] for found in rows] == ["sess_a", "sess_b", "sess_c"]
+    assert rows[1] == again
+    assert run == {"started_at": "2026-03-16T08:00:00Z", "duration_s": 5, "files": 2}
+
+
+def test_a_row_is_a_snapshot() -> None:
+    made = still_failing()
+    found = result_to_row(made)
+    made.turns[1].replayed.state["amount"] = "changed later"  # type: ignore[union-attr]
+    assert found["turns"][1]["replayed"]["state"]["amount"] == {"!decimal": "42.50"}

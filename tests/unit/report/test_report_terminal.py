@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from report_data import all_rows, clean, hostile, raised, reworded, row, still_failing, unproven, unrecorded
+
+from pytest_statebase.report.results import Row
+from pytest_statebase.report.terminal import failure_lines, plain, summary_lines
+
+GOLD = Path(__file__).parents[2] / "gold" / "report"
+
+
+def gold(name: str, text: str) -> None:
+    """Compare with a golden file; STATEBASE_UPDATE_GOLD=1 writes it."""
+    path = GOLD / f"{name}.txt"
+    if os.environ.get("STATEBASE_UPDATE_GOLD"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n", encoding="utf-8", newline="\n")
+    assert text + "\n" == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("index", range(len(all_rows())))
+def test_failing_items(index: int) -> None:
+    found = all_rows()[index]
+    name = Path(found["cassette"]).name.removesuffix(".session.yaml")
+    gold(f"item-{name}", plain(failure_lines(found)))
+
+
+def test_failing_item_verbose() -> None:
+    gold("item-refund-verbose", plain(failure_lines(row(still_failing()), verbosity=1)))
+
+
+@pytest.mark.parametrize(("name", "verbosity"), [("quiet", -1), ("normal", 0), ("verbose", 1)])
+def test_summaries(name: str, verbosity: int) -> None:
+    gold(f"summary-{name}", plain(summary_lines(all_rows(), verbosity=verbosity, report="statebase-report.html")))
+
+
+def test_a_green_run_is_a_line_a_group() -> None:
+    rows = [*(row(clean(f"clean-{number}")) for number in range(40)), row(reworded())]
+    gold("summary-green", plain(summary_lines(rows)))
+    assert plain(summary_lines(rows, verbosity=-1)) == ""
+    assert summary_lines([]) == []
+
+
+def test_the_cause_comes_first_and_its_followers_are_folded() -> None:
+    text = plain(failure_lines(row(still_failing())))
+    assert text.index("arguments.amount") < text.index("state.refund_issued")
+    assert "3 more follow from it" in text
+    assert "state.amount" not in text
+
+
+def test_what_to_paste_is_there() -> None:
+    assert "- {tool: issue_refund, arguments:" in plain(failure_lines(row(unrecorded())))
+    assert "output: {contains:" in plain(failure_lines(row(unproven())))
+    assert "--statebase-mode=isolated" in plain(failure_lines(row(unrecorded())))
+
+
+def test_a_warning_gate_is_told() -> None:
+    assert "(gate: warn)" in plain(summary_lines([row(raised())]))
+
+
+@pytest.mark.parametrize("verbosity", [-1, 0, 1, 2])
+def test_hostile_text_cannot_touch_the_terminal(verbosity: int) -> None:
+    lines = [
+        *failure_lines(hostile(), verbosity=verbosity),
+        *summary_lines([hostile()], verbosity=verbosity, report="\x1b[0m"),
+    ]
+    for text, markup in (part for line in lines for part in line):
+        text.encode("utf-8")
+        assert not any(char < " " or char in "\x7f\x9b\u2028\u202e\ufeff" for char in text)
+        assert set(markup) <= {"bold", "light", "red", "green", "yellow", "blue", "cyan", "purple"}
+
+
+def test_rows_of_later_versions_are_shown_as_they_are() -> None:
+    found: Row = row(reworded())
+    found["turns"][1]["verdict"] = "accepted-later"
+    assert "accepted-later" in plain(summary_lines([found]))
