@@ -1,0 +1,180 @@
+"""Plans as pytest collects them, and replays as it runs them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from _pytest._code.code import ExceptionChainRepr, ExceptionInfo, ReprEntryNative, ReprFileLocation, ReprTraceback
+
+from .cassette import Cassette, load_cassette
+from .errors import StatebaseError
+from .plugin_settings import ROWS, Settings, settings_of
+
+if TYPE_CHECKING:
+    from .cassette.plan import ReplaySpec
+    from .engine.agents import Agent
+
+
+class ReplayFailed(Exception):
+    """A replay that does not pass; `row` says why."""
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        self.row = row
+        super().__init__(row["failure"])
+
+
+def _replay_item() -> None:
+    """What an item stands for; fixtures are looked up on the item's own request."""
+
+
+class CassetteFile(pytest.Module):
+    """A plan. It derives from Module because other plugins' fixtures look for one above every item."""
+
+    def _getobj(self) -> ModuleType:
+        return ModuleType(self.path.name.replace(".", "_"))
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """One item a replay of the plan and agent; reads the plan alone, not the record."""
+        try:
+            cassette = load_cassette(self.path)
+        except StatebaseError as error:
+            yield CassetteItem.make(self, "unreadable", error=error)
+            return
+        settings = settings_of(self.config)
+        names: set[str] = set()
+        for spec in _specs(cassette, settings):
+            for agent in settings.agents or (None,):
+                name = spec.fork.slug + (f"-{_safe(agent)}" if agent and len(settings.agents) > 1 else "")
+                name = _unique(name, names)
+                yield CassetteItem.make(self, name, cassette=cassette, spec=spec, agent=agent)
+
+
+def _specs(cassette: Cassette, settings: Settings) -> list[ReplaySpec]:
+    specs = list(cassette.plan.replays)
+    if settings.fork is None:
+        return specs
+    from .ledger import ForkPoint
+
+    return [replace(specs[0], fork=ForkPoint.parse(settings.fork))]
+
+
+def _safe(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", name)
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    number, candidate = 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}-{number}"
+    taken.add(candidate)
+    return candidate
+
+
+class CassetteItem(pytest.Function):
+    """One replay of a cassette. It derives from Function so that fixtures, autouse ones too, apply."""
+
+    cassette: Cassette | None = None
+    spec: ReplaySpec | None = None
+    agent: str | None = None
+    error: StatebaseError | None = None
+
+    @classmethod
+    def make(cls, parent: CassetteFile, name: str, **attributes: Any) -> CassetteItem:
+        """An item with its attributes set."""
+        item: CassetteItem = cls.from_parent(parent, name=name, callobj=_replay_item)
+        for key, value in attributes.items():
+            setattr(item, key, value)
+        return item
+
+    def runtest(self) -> None:
+        """Replay and judge; raises ReplayFailed where the replay does not pass."""
+        if self.error is not None:
+            raise self.error
+        assert self.cassette is not None
+        from .engine.runner import run
+
+        # A copy, so that the recording that it reads goes when the replay is over.
+        cassette = replace(self.cassette)
+        options = settings_of(self.config).options()
+        result = run(cassette, self._agent(cassette), options, self.spec)
+        row = keep_result(self, result, cassette)
+        if row["failure"] and row["gate"] != "warn":
+            raise ReplayFailed(row)
+
+    def _agent(self, cassette: Cassette) -> Agent:
+        from .engine.agents import as_agent
+
+        return as_agent(self.agent or self._request.getfixturevalue("statebase_agent"))
+
+    def repr_failure(self, excinfo: ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
+        """The failure in the words of the report, with one line as its message (JUnit, short summary)."""
+        error = excinfo.value
+        if not isinstance(error, (StatebaseError, ReplayFailed)):
+            return super().repr_failure(excinfo)
+        if isinstance(error, StatebaseError):
+            row = keep_error(self, error)
+        else:
+            row = error.row
+        from .report.grouping import in_one_line
+        from .report.terminal import failure_lines, plain
+
+        text = plain(failure_lines(row, verbosity=self.config.get_verbosity()))
+        entry = ReprEntryNative([_utf8(text) + "\n"])
+        crash = ReprFileLocation(str(self.path), 1, _utf8(in_one_line(row)))
+        return ExceptionChainRepr([(ReprTraceback([entry], None, style="native"), crash, None)])
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Where the item comes from: its plan."""
+        return self.path, None, self.name
+
+    def agent_name(self) -> str | None:
+        """The agent of the command line or ini, where one is named there."""
+        return self.agent or settings_of(self.config).ini_agent
+
+
+def keep_result(item: pytest.Item, result: Any, cassette: Cassette) -> dict[str, Any]:
+    """Keep a replay's result as a row, for the report of the run."""
+    from .report.results import result_to_row
+
+    reads = [name for name, rules in cassette.plan.tools.items() if rules.reads]
+    row = result_to_row(result, nodeid=item.nodeid, reads=reads)
+    row["cassette"] = _relative(row["cassette"], settings_of(item.config).rootdir)
+    item.stash.setdefault(ROWS, []).append(row)
+    return row
+
+
+def keep_error(item: pytest.Item, error: StatebaseError) -> dict[str, Any]:
+    """Keep a replay that could not begin as a row."""
+    from .report.results import error_row
+
+    rootdir = settings_of(item.config).rootdir
+    cassette = getattr(item, "cassette", None)
+    spec = getattr(item, "spec", None)
+    row = error_row(
+        _relative(str(item.path), rootdir),
+        str(spec.fork) if spec else "",
+        str(error),
+        nodeid=item.nodeid,
+        session=(cassette.plan.session or "") if cassette else "",
+        agent=item.agent_name() if isinstance(item, CassetteItem) else None,
+    )
+    item.stash.setdefault(ROWS, []).append(row)
+    return row
+
+
+def _relative(path: str, rootdir: Path) -> str:
+    try:
+        return Path(path).relative_to(rootdir).as_posix()
+    except ValueError:
+        return path
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,0 +1,245 @@
+"""Who writes what: results, report, JUnit, terminal; plain, with xdist, after crashes and interruptions."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from tests import toy
+from tests.plugin.conftest import PLAN, Project
+
+FAILING = PLAN + "failing: [3]\nexpect: {3: {output: {contains: quince}}}\n"
+
+
+def rows_without_times(project: Project, name: str) -> list[object]:
+    text = (project.path / name).read_text(encoding="ascii")
+    return [json.loads(re.sub(r'"duration_ms":[0-9.e+-]+', '"duration_ms":0', line)) for line in text.splitlines()[1:]]
+
+
+def test_results_are_json_lines(project: Project) -> None:
+    project.cassette()
+    project.run("--statebase-results=results.jsonl")
+    lines = (project.path / "results.jsonl").read_text(encoding="ascii").splitlines()
+    head = json.loads(lines[0])
+    assert head["format"] == 1
+    assert head["run"]["agent"] == "toy:Toy"
+    (row,) = project.results()
+    wanted = {
+        "cassette": "fixtures/toy.session.yaml",
+        "session": "sess_toy",
+        "fork": "version 0",
+        "until": 3,
+        "mode": "continuous",
+        "outcome": "passed",
+        "verdicts": {"unchanged": 3},
+        "nodeid": "fixtures/toy.session.yaml::version-0",
+    }
+    assert {key: row[key] for key in wanted} == wanted
+    assert row["calls"] == {**dict.fromkeys(row["calls"], 0), "answered": 4}
+    assert [(turn["turn"], turn["verdict"]) for turn in row["turns"]] == [
+        (1, "unchanged"),
+        (2, "unchanged"),
+        (3, "unchanged"),
+    ]
+
+
+def test_a_failing_replay_names_turn_facet_path_and_both_values(project: Project) -> None:
+    project.cassette()
+    result = project.run(agent="toy:WrongArgument")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "turn 2 unrecorded*",
+            "*tools.price#2.arguments.item*another argument*",
+            "*recorded*plum*",
+            "*replayed*peach*",
+            "*price(item='peach') has no answer*",
+            "*nearest recording: turn 2, call 2, price(item='plum')*",
+            "*answers:*",
+            "*turn 3 not-replayed*",
+            "*--statebase-mode=isolated*",
+            "fail *fixtures/toy.session.yaml::version-0*tools.price#2.arguments.item*plum*peach*",
+            "FAILED fixtures/toy.session.yaml::version-0 - turn 2 unrecorded*",
+        ]
+    )
+
+
+@pytest.mark.parametrize("flag", ["-q", "-v", "-vv"])
+def test_verbosity(project: Project, flag: str) -> None:
+    project.cassette()
+    project.cassette("other", session="sess_other")
+    result = project.run(flag, agent="toy:OtherState")
+    assert result.ret == 1
+    text = result.stdout.str()
+    assert "state.cart[1]" in text
+    assert ("statebase replay" in text) is (flag != "-q")
+
+
+def test_verdict_groups_in_the_summary(project: Project) -> None:
+    project.cassette()
+    project.run(agent="toy:Toy").stdout.fnmatch_lines(["ok *1 session*3 unchanged*", "calls *4 answered*"])
+    project.run(agent="toy:OtherText").stdout.fnmatch_lines(["review *1 session*1 reworded*"])
+    project.run(agent="toy:MissingCall").stdout.fnmatch_lines(["fail *1 session*1 changed*"])
+
+
+def test_the_failing_turn_is_fixed_still_failing_or_unproven(project: Project) -> None:
+    project.cassette(plan=FAILING)
+    (project.path / "mine.py").write_text(
+        "from toy import Toy\n"
+        "class Fixed(Toy):\n    def text(self, turn): return 'A quince.' if turn == 3 else super().text(turn)\n"
+        "class Other(Toy):\n    def text(self, turn): return 'A medlar.' if turn == 3 else super().text(turn)\n"
+    )
+    for agent, verdict, ret in (
+        ("mine:Fixed", "fixed", 0),
+        ("toy:Toy", "still-failing", 1),
+        ("mine:Other", "still-failing", 1),
+    ):
+        result = project.run("--statebase-results=results.jsonl", agent=agent)
+        (row,) = project.results()
+        assert (row["verdicts"], result.ret) == ({"unchanged": 2, verdict: 1}, ret)
+    project.cassette("bare", plan=PLAN + "failing: [2]\n", session="sess_bare")
+    result = project.run("-k", "bare", agent="toy:MissingCall")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*turn 2 unproven*", "*expect:*"])
+
+
+def test_gate_warn_reports_without_failing(project: Project) -> None:
+    project.cassette(plan=PLAN + "gate: warn\nowner: fruit-team\n")
+    result = project.run("--statebase-results=results.jsonl", agent="toy:MissingCall")
+    assert result.ret == 0
+    (row,) = project.results()
+    assert (row["outcome"], row["gate"], row["owner"]) == ("failed", "warn", "fruit-team")
+    result.stdout.fnmatch_lines(["*(gate: warn)*"])
+
+
+def test_junit_has_one_line_in_the_message(project: Project) -> None:
+    project.cassette()
+    for extra in ((), ("-n2",)):
+        project.run("--junitxml=junit.xml", *extra, agent="toy:MissingCall")
+        failure = ElementTree.parse(project.path / "junit.xml").find(".//failure")
+        assert failure is not None
+        assert "\n" not in failure.attrib["message"]
+        assert "turn 2 changed" in failure.attrib["message"]
+        assert "tools.price#2" in failure.attrib["message"]
+
+
+def test_workers_give_the_same_rows_and_only_the_controller_writes(project: Project) -> None:
+    for number in range(6):
+        project.cassette(f"toy-{number}", session=f"sess_{number}")
+    project.run("-n0", "--statebase-results=plain.jsonl", agent="toy:MissingCall").assert_outcomes(failed=6)
+    project.run("-n2", "--statebase-results=workers.jsonl", agent="toy:MissingCall").assert_outcomes(failed=6)
+    assert rows_without_times(project, "plain.jsonl") == rows_without_times(project, "workers.jsonl")
+    assert (project.path / "statebase-report.html").stat().st_size > 1000
+
+
+ODD = """
+import enum, datetime
+from pytest_statebase import AgentReply
+class Colour(enum.Enum):
+    RED = 1
+class Text(str): pass
+class Rude:
+    def __repr__(self): raise RuntimeError("no")
+def agent(user_input, turn):
+    odd = {"when": datetime.datetime(2026, 1, 1), "enum": Colour.RED, "lone": "\\ud83d", "text": Text("x"), 1: float("nan"),
+           "raw": b"\\xff", "nul": "\\0\\x1b[31m", "set": {1}}
+    return AgentReply({"odd": odd} if turn == 3 else f"That is turn {turn}.", state=odd)
+"""
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_odd_values_cross_the_wire_and_reach_the_report(project: Project, workers: str) -> None:
+    project.cassette()
+    (project.path / "odd.py").write_text(ODD)
+    result = project.run(workers, "--statebase-results=results.jsonl", "--junitxml=junit.xml", agent="odd:agent")
+    result.assert_outcomes(failed=1)
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert "\x1b[31m" not in result.stdout.str()
+    assert project.results()[0]["verdicts"]
+    (project.path / "statebase-report.html").read_text(encoding="utf-8")
+    ElementTree.parse(project.path / "junit.xml")
+
+
+def test_a_crashed_worker_is_told(project: Project) -> None:
+    project.cassette("a", session="sess_a")
+    project.cassette("b", session="sess_b")
+    (project.path / "crash.py").write_text(
+        "import os\ndef agent(session_id, user_input):\n    if 'sess_b' in session_id: os._exit(3)\n    return 'x'\n"
+    )
+    result = project.run("-n2", "--statebase-results=results.jsonl", "--max-worker-restart=0", agent="crash:agent")
+    assert result.ret == 1
+    by_session = {row["cassette"]: row for row in project.results()}
+    assert "did not finish" in by_session["fixtures/b.session.yaml"]["message"]
+    assert "did not finish" in (project.path / "statebase-report.html").read_text(encoding="utf-8")
+
+
+def test_stopping_early_says_what_did_not_run(project: Project) -> None:
+    for name in "abc":
+        project.cassette(name, session=f"sess_{name}")
+    result = project.run("-x", "--statebase-results=results.jsonl", agent="toy:MissingCall")
+    result.assert_outcomes(failed=1)
+    assert [row["outcome"] for row in project.results()] == ["failed", "error", "error"]
+
+
+def test_the_tools_of_production_never_run(project: Project) -> None:
+    project.cassette()
+    (project.path / "mine.py").write_text(
+        "import toy\n"
+        "class Careless(toy.Toy):\n"
+        "    def calls(self, turn):\n"
+        "        for item in ('apple', 'pear', 'durian', 'apple', 'apple'):\n"
+        "            try: toy.price(item)\n"
+        "            except BaseException: pass\n"
+    )
+    (project.path / "conftest.py").write_text(
+        "import toy, pathlib\ndef pytest_sessionfinish(): pathlib.Path('live.txt').write_text(','.join(toy.LIVE))\n"
+    )
+    result = project.run("--statebase-results=results.jsonl", agent="mine:Careless")
+    result.assert_outcomes(failed=1)
+    assert project.results()[0]["verdicts"] == {"unrecorded": 1, "not-replayed": 2}
+    assert (project.path / "live.txt").read_text() == ""
+
+
+def test_a_simulator_answers_what_the_recording_does_not(project: Project) -> None:
+    project.ini(
+        "[pytest]\npythonpath = .\nstatebase_tools = toy:price\nstatebase_unrecorded = simulate\n"
+        "statebase_simulator = mine:simulate\n"
+    )
+    (project.path / "mine.py").write_text(
+        "def simulate(call, state, cassette):\n    return {'item': call.arguments['item'], 'price': state['turns']}\n"
+    )
+    project.cassette()
+    project.run("--statebase-results=results.jsonl", agent="toy:WrongArgument").assert_outcomes(failed=1)
+    (row,) = project.results()
+    assert row["verdicts"] == {"unchanged": 1, "changed": 1, "off-script": 1}
+    assert row["calls"]["simulated"] == 1
+
+
+def test_authored_answers(project: Project) -> None:
+    plan = (
+        PLAN + "answers:\n  - {tool: price, arguments: {item: peach}, result: {item: peach, price: 5, currency: EUR}}\n"
+    )
+    project.cassette(plan=plan + "  - {tool: price, arguments: {item: lychee}, result: 1}\n")
+    result = project.run("--statebase-results=results.jsonl", agent="toy:WrongArgument")
+    (row,) = project.results()
+    assert row["verdicts"] == {"unchanged": 1, "changed": 1, "off-script": 1}
+    assert row["calls"]["authored"] == 1
+    assert any("lychee" in warning or "never asked" in warning for warning in row["warnings"])
+    assert result.ret == 1
+
+
+def test_modes(project: Project) -> None:
+    project.cassette()
+    project.run("--statebase-mode=isolated", "--statebase-results=results.jsonl", agent="toy:WrongArgument")
+    assert project.results()[0]["verdicts"] == {"unchanged": 2, "unrecorded": 1}
+
+
+def test_toy_recordings_are_not_changed_by_any_of_it(project: Project) -> None:
+    project.cassette()
+    before = project.hashes()
+    for agent in (toy.WrongArgument, toy.OtherState, toy.Toy):
+        project.run("--statebase-results=results.jsonl", agent=f"toy:{agent.__name__}")
+    assert project.hashes() == before
