@@ -15,8 +15,18 @@ from itertools import combinations
 from typing import Any
 
 from ..cassette.plan import Answer
-from ..ledger import Event, Ledger, MemoryAdded, MemorySearched, SessionCreated, StateRolledBack, StateUpdated
-from ..ledger import ToolCalled, TurnAdded, TurnStarted
+from ..ledger import (
+    Event,
+    Ledger,
+    MemoryAdded,
+    MemorySearched,
+    SessionCreated,
+    StateRolledBack,
+    StateUpdated,
+    ToolCalled,
+    TurnAdded,
+    TurnStarted,
+)
 from ..values import freeze
 from .volatile import Piece, as_moment, ids_in, is_near, mask, rename
 

@@ -21,8 +21,18 @@ from ..cassette.plan import ReplaySpec
 from ..compare import IgnoreRules, check_plan, judge
 from ..compare.model import Observed, ReplayedCall, ReplayResult, Source
 from ..errors import AgentError, ForkError, OptionError, StatebaseError, UnrecordedCall
-from ..ledger import Event, ForkPoint, Ledger, StateRolledBack, StateUpdated, ToolCalled, Turn, TurnAdded, TurnStarted
-from ..ledger import state_of
+from ..ledger import (
+    Event,
+    ForkPoint,
+    Ledger,
+    StateRolledBack,
+    StateUpdated,
+    ToolCalled,
+    Turn,
+    TurnAdded,
+    TurnStarted,
+    state_of,
+)
 from ..values import ABSENT, copy_value, freeze
 from .agents import Agent, AgentReply, as_agent, as_reply, is_awaitable, loop_is_running
 from .canonical import Canonicaliser
