@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 def pytest_statebase_agent(cassette: Cassette) -> Any:
     """The agent under test for a cassette: a function, class, object or `module:attribute`; None leaves it to others.
 
-    Asked where neither --statebase-agent nor a fixture `statebase_agent` of the project names one. `cassette.plan.agent`
-    is the agent's name in production.
+    Asked where neither --statebase-agent nor a fixture `statebase_agent` of the project names one.
+    `cassette.plan.agent` is the agent's name in production.
     """

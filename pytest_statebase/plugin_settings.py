@@ -19,7 +19,7 @@ SUFFIX = ".session.yaml"
 
 _BOTH = {
     "agent": "The agent under test, module:attribute.",
-    "mode": "continuous (default): the agent's own state and replies carry on; isolated: every turn is a fork of its own.",
+    "mode": "continuous (default): the agent's own replies carry on; isolated: every turn is a fork of its own.",
     "unrecorded": "What answers a call that the recording does not: fail (default) or simulate.",
     "report": "Where the HTML report is written with --statebase-replay (default statebase-report.html).",
     "results": "Also write the results as JSON Lines to this file.",

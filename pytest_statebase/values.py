@@ -38,7 +38,7 @@ class TypedData:
     """`module:qualified.name`."""
     fields: Mapping[str, Any]
     kind: str = "object"
-    """`object`, `error` or `enum`; an enum member has the fields `name` and `value`, an error `args` and its attributes."""
+    """`object`, `error` or `enum` (with the fields `name` and `value`)."""
 
 
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes})

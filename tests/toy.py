@@ -154,7 +154,10 @@ class RaisingToy(Toy):
     def calls(self, turn: int) -> None:
         super().calls(turn)
         if turn == 2:
+            caught: PriceError | None = None
             try:
                 price("unicorn")
             except PriceError as error:
-                assert (error.item, error.code, str(error)) == ("unicorn", 410, "no unicorn here")
+                caught = error
+            assert caught is not None
+            assert (caught.item, caught.code, str(caught)) == ("unicorn", 410, "no unicorn here")

@@ -54,7 +54,7 @@ class Agent:
             except Exception as error:
                 raise AgentError(
                     f"the agent {self.name} cannot be instantiated: {type(error).__name__}: {error}",
-                    remedy="A class is instantiated without arguments for every replay; hand a function that builds and calls it instead.",
+                    remedy="A class is instantiated without arguments for every replay; a function will do too.",
                 ) from error
         entry = _entry_point(target, self.name)
         names, alone = _parameters(entry, self.name)

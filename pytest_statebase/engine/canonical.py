@@ -12,8 +12,10 @@ from .volatile import rename
 
 
 class Canonicaliser:
-    """(tool, arguments) → the arguments that count: equal to their default = left out, ignored ones removed, the fork's own
-    id read as the source's."""
+    """(tool, arguments) → the arguments that count.
+
+    What equals its default is left out, what is ignored removed, the fork's own id read as the source's.
+    """
 
     def __init__(self, plan: Plan, rules: IgnoreRules, tools: Mapping[str, Tool], fork_id: str, source_id: str) -> None:
         self._tool_rules = plan.tools

@@ -34,9 +34,8 @@ _REASONS = {
 
 
 def _nearest(call: ReplayedCall, nearest: Entry, *, used_up: bool) -> list[str]:
-    lines = [
-        f"nearest recording: turn {nearest.turn}, call {nearest.index + 1}, {show_call(call.tool, nearest.call.arguments)}"
-    ]
+    shown = show_call(call.tool, nearest.call.arguments)
+    lines = [f"nearest recording: turn {nearest.turn}, call {nearest.index + 1}, {shown}"]
     if not used_up:
         lines += [f"  {line}" for line in _differences(nearest.call.arguments, call.arguments)]
     return lines

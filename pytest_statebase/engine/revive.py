@@ -96,7 +96,7 @@ def _reachable(module: str, tool: Tool) -> bool:
 
 
 def build_result(value: Any, tool: Tool | None) -> Any:
-    """A fresh copy of a recorded result, with dataclasses, models and enum members of the tool's annotation built again."""
+    """A fresh copy of a recorded result, with what the tool declares (dataclasses, models, enums) built again."""
     value = copy_value(value)
     return value if tool is None or value is ABSENT or not _holds_typed(value) else _revive(value, _declared(tool))
 

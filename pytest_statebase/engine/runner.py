@@ -326,7 +326,7 @@ class Fork:
         return []
 
     def catch_up(self, turn: Turn) -> None:
-        """Take over what the recording holds before `turn` that the agent does not do: greetings, events between turns."""
+        """Take over what the recording holds before `turn` and no agent does: greetings, events between turns."""
         events = self.recorded.events
         inside = bool(self.ledger.turns) and self.ledger.turns[-1].added is None
         history = False

@@ -11,6 +11,7 @@ import fnmatch
 import importlib
 import importlib.util
 import inspect
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -124,7 +125,9 @@ def _is_context(name: str, value: Any) -> bool:
 
 
 def find_tools(patterns: Iterable[str]) -> list[Tool]:
-    """The tools that `patterns` name: `module:name`, `module:Class.method`, `module:*` (public functions defined there).
+    """The tools that `patterns` name: `module:name`, `module:Class.method`, `module:*`.
+
+    A pattern takes the public functions that the module defines.
 
     Raises ToolError where a pattern matches nothing or a tool that cannot be stubbed.
     """
@@ -154,7 +157,7 @@ def _find(pattern: str) -> list[Tool]:
         if not tools:
             raise ToolError(
                 f"the tool pattern {pattern!r} matches nothing",
-                remedy=f"{module.__name__} defines no public function that matches {rest!r}; name the module that defines the tools.",
+                remedy=f"{module.__name__} defines no such public function; name the module that defines the tools.",
             )
         return tools
     return [_resolve(pattern, module, rest)]
@@ -167,13 +170,16 @@ def _import(pattern: str) -> tuple[ModuleType, str]:
     parts = pattern.split(".")
     for size in range(len(parts) - 1, 0, -1):
         name = ".".join(parts[:size])
-        try:
-            found = importlib.util.find_spec(name)
-        except (ImportError, ValueError, AttributeError):
-            found = None
-        if found is not None:
+        if _is_module(name):
             return _import_module(pattern, name), ".".join(parts[size:])
     raise ToolError(f"the tool {pattern!r} names no module", remedy="Write `module:function` or `module:*`.")
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return name in sys.modules or importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError, AttributeError):
+        return False
 
 
 def _import_module(pattern: str, name: str) -> ModuleType:
@@ -181,7 +187,7 @@ def _import_module(pattern: str, name: str) -> ModuleType:
         return importlib.import_module(name)
     except Exception as error:
         raise ToolError(
-            f"the tool pattern {pattern!r} cannot be looked up: importing {name!r} raised {type(error).__name__}: {error}",
+            f"the tool pattern {pattern!r} does not import: {type(error).__name__}: {error}",
             remedy="Is the module's directory on the path (pytest's ini `pythonpath`)?",
         ) from error
 
@@ -295,10 +301,11 @@ def _compile(code: CodeType, tool: Tool) -> CodeType:
     args = "".join(f"{name}, " for name in [*positional, f"*{star}"][: None if star else -1])
     kwargs = ", ".join([f"{name!r}: {name}" for name in keyword] + ([f"**{stars}"] if stars else []))
     free = "; ".join(code.co_freevars)
+    parameters = _parameters(code, positional, keyword, star, stars)
     source = (
         "def factory():\n"
         + "".join(f"    {name} = None\n" for name in code.co_freevars)
-        + f"    {'async ' if tool.is_async else ''}def trampoline({_parameters(code, positional, keyword, star, stars)}):\n"
+        + f"    {'async ' if tool.is_async else ''}def trampoline({parameters}):\n"
         + f"        dispatch_ = {_PLACEHOLDER!r}\n"
         + (f"        if 0: {free}\n" if free else "")
         + f"        return {'await ' if tool.is_async else ''}dispatch_({{{named}}}, ({args}), {{{kwargs}}})\n"

@@ -96,7 +96,7 @@ def _epoch(value: float) -> datetime | None:
 
 
 def rename(value: Any, names: Mapping[str, str]) -> Any:
-    """`value` with every made-up id replaced by its counterpart, also inside longer texts; the same object where none occurs."""
+    """`value` with every made-up id replaced by its counterpart, also inside longer texts."""
     if isinstance(value, str):
         for old, new in names.items():
             if old in value:

@@ -6,11 +6,12 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
-from ..engine.agents import AgentReply, BoundAgent, as_agent, as_reply, is_awaitable
+from ..engine.agents import AgentReply, BoundAgent, as_agent, as_reply, is_awaitable, loop_is_running
 from ..engine.offer import Offer
 from ..engine.revive import error_record
 from ..engine.tools import Tool, current, find_tools, stubbed
@@ -42,9 +43,9 @@ def record_session(
         SessionCreated(session_id, agent_id, user_id, _now(), copy_value(state)),
         find_tools(tools),
     )
-    with stubbed(recording.tools), asyncio.Runner() as runner:
+    with stubbed(recording.tools), ExitStack() as stack:
         for said in inputs:
-            recording.turn(said, runner)
+            recording.turn(said, stack)
     recording.ledger.append(SessionEnded("completed", at=_now()))
     return recording.ledger
 
@@ -64,8 +65,9 @@ class _Recording:
         self._calls: list[ToolCalled | None] = []
         self._in_flight = 0
         self._step = 0
+        self._runner: asyncio.Runner | None = None
 
-    def turn(self, said: str | None, runner: asyncio.Runner) -> None:
+    def turn(self, said: str | None, stack: ExitStack) -> None:
         """One turn: the input, the agent's work, its reply."""
         content = None if said is None else {"type": "text", "content": said}
         self._calls, self._step = [], 0
@@ -77,7 +79,7 @@ class _Recording:
             with current(self):
                 answer = self.agent.call(offer.parameters())
                 if is_awaitable(answer):
-                    answer = runner.run(_await(answer))
+                    answer = self._awaited(answer, stack)
             reply = as_reply(answer, type(self.agent.target).__qualname__)
         except (AgentError, KeyboardInterrupt):
             raise
@@ -91,6 +93,19 @@ class _Recording:
         self.ledger.append(
             TurnAdded(reply.output, error, reply.reasoning, {**latency, **(reply.metadata or {})}, at=_now())
         )
+
+    def _awaited(self, awaitable: Any, stack: ExitStack) -> Any:
+        """What an async agent answers, in the one event loop of this recording."""
+        if self._runner is None:
+            if loop_is_running():
+                if hasattr(awaitable, "close"):
+                    awaitable.close()
+                raise AgentError(
+                    "the agent is async, and an event loop is running here already",
+                    remedy="Record in a thread of its own: `await asyncio.to_thread(…)`.",
+                )
+            self._runner = stack.enter_context(asyncio.Runner())
+        return self._runner.run(_await(awaitable))
 
     @staticmethod
     def _no_call(name: str, arguments: Any) -> Any:

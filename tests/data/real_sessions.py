@@ -160,7 +160,8 @@ def _simulated(cassette: Cassette, other: Ledger, total: Cross) -> None:
 def _strict(cassette: Cassette, other: Ledger, total: Cross) -> None:
     result = replay(cassette, Other(other), until="end")
     total.finished += not any(turn.verdict in ("unrecorded", "not-replayed") for turn in result.turns)
-    cause = next((d for turn in result.turns for d in turn.divergences if d.follows is None and d.kind != "text"), None)
+    found = [d for turn in result.turns for d in turn.divergences]
+    cause = next((d for d in found if d.follows is None and d.kind != "text"), None)
     total.causes[f"{cause.facet} {cause.kind}" if cause else "none"] += 1
     isolated = replay(cassette, Other(other), until="end", mode="isolated")
     total.all_turns += len(isolated.turns)

@@ -166,7 +166,10 @@ def test_a_sync_test_runs_an_async_agent(project: Project) -> None:
 
 def test_agents_come_from_option_fixture_hook_and_ini_in_that_order(project: Project) -> None:
     project.cassette()
-    hook = "import toy\ndef pytest_statebase_agent(cassette): return toy.MissingCall if cassette.session_id == 'sess_toy' else None\n"
+    hook = (
+        "import toy\ndef pytest_statebase_agent(cassette):\n"
+        "    return toy.MissingCall if cassette.session_id == 'sess_toy' else None\n"
+    )
     project.ini(INI + "statebase_agent = toy:ExtraCall\n")
     assert _verdicts(project) == {"unchanged": 1, "unrecorded": 1, "not-replayed": 1}
     project.pytester.makeconftest(hook)

@@ -144,8 +144,8 @@ class Text(str): pass
 class Rude:
     def __repr__(self): raise RuntimeError("no")
 def agent(user_input, turn):
-    odd = {"when": datetime.datetime(2026, 1, 1), "enum": Colour.RED, "lone": "\\ud83d", "text": Text("x"), 1: float("nan"),
-           "raw": b"\\xff", "nul": "\\0\\x1b[31m", "set": {1}}
+    odd = {"when": datetime.datetime(2026, 1, 1), "enum": Colour.RED, "lone": "\\ud83d", "text": Text("x"),
+           1: float("nan"), "raw": b"\\xff", "nul": "\\0\\x1b[31m", "set": {1}}
     return AgentReply({"odd": odd} if turn == 3 else f"That is turn {turn}.", state=odd)
 """
 

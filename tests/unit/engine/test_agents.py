@@ -1,0 +1,245 @@
+"""What an agent may be, what it is handed, what it may answer."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pydantic
+import pytest
+
+from pytest_statebase import AgentReply, Ledger, replay, replay_async
+from pytest_statebase.cassette import Cassette
+from pytest_statebase.engine.agents import as_agent, as_reply
+from pytest_statebase.errors import AgentError
+from pytest_statebase.ledger import SessionCreated, StateUpdated, ToolCalled, TurnAdded, TurnStarted
+
+
+@dataclasses.dataclass
+class Card:
+    title: str
+    tags: list[str]
+
+
+class Model(pydantic.BaseModel):
+    title: str
+    inner: dict[str, int]
+
+
+def session(turns: int = 2, output: Any = "done") -> Cassette:
+    ledger = Ledger([SessionCreated("sess_1", state={"n": 0})])
+    for number in range(1, turns + 1):
+        ledger.append(TurnStarted(number, {"type": "text", "content": f"say {number}"}))
+        ledger.append(ToolCalled("look", {"n": number}, result=number, step=1, id=f"c{number}"))
+        ledger.append(StateUpdated(number, {"n": number}))
+        ledger.append(TurnAdded({"type": "text", "content": output}))
+    return Cassette.from_ledger(ledger)
+
+
+def test_parameters_are_handed_by_name() -> None:
+    seen: list[dict[str, Any]] = []
+
+    def agent(
+        session_id: str, user_input: str, state: Any, history: Any, messages: Any, tools: Any, turn: int, extra: int = 3
+    ) -> str:
+        seen.append(
+            {"id": session_id, "input": user_input, "history": len(history), "turn": turn, "messages": messages}
+        )
+        state["n"] = tools["look"](n=turn)
+        return "done"
+
+    assert replay(session(), agent).verdicts == {"unchanged": 2}
+    assert [(one["id"], one["input"], one["history"], one["turn"]) for one in seen] == [
+        ("sess_1-fork-version-0", "say 1", 0, 1),
+        ("sess_1-fork-version-0", "say 2", 1, 2),
+    ]
+    assert seen[0]["messages"] == [{"role": "user", "content": "say 1"}]
+    assert [message["role"] for message in seen[1]["messages"]] == ["user", "assistant", "tool", "assistant", "user"]
+
+
+@pytest.mark.parametrize("method", ["__call__", "run", "arun", "invoke", "ainvoke"])
+def test_entry_points(method: str) -> None:
+    def work(self: Any, text: str) -> str:
+        return f"re: {text}"
+
+    async def work_later(self: Any, text: str) -> str:
+        return f"re: {text}"
+
+    kind = type("Agent", (), {method: work_later if method.startswith("a") else work})
+    result = replay(
+        Cassette.from_ledger(
+            Ledger(
+                [
+                    SessionCreated("s"),
+                    TurnStarted(1, {"type": "text", "content": "x"}),
+                    TurnAdded({"type": "text", "content": "re: x"}),
+                ]
+            )
+        ),
+        kind,
+    )
+    assert result.verdicts == {"unchanged": 1}
+
+
+def test_a_class_is_fresh_for_every_replay_and_every_isolated_turn() -> None:
+    made: list[int] = []
+
+    class Agent:
+        def __init__(self) -> None:
+            made.append(1)
+
+        def run(self, turn: int, tools: Any, state: Any) -> str:
+            state["n"] = tools.look(n=turn)
+            return "done"
+
+    cassette = session()
+    for _ in range(2):
+        assert replay(cassette, Agent).passed
+    assert len(made) == 2
+    assert replay(cassette, Agent, mode="isolated").verdicts == {"unchanged": 2}
+    assert len(made) == 4
+
+
+@pytest.mark.parametrize(
+    ("value", "content"),
+    [
+        ("text", {"type": "text", "content": "text"}),
+        ("", {"type": "text", "content": ""}),
+        ({"answer": 42}, {"type": "data", "content": {"answer": 42}}),
+        ({"type": "text", "content": "x"}, {"type": "text", "content": "x"}),
+        ({"type": "refund", "content": "x"}, {"type": "data", "content": {"type": "refund", "content": "x"}}),
+        (Card("a", ["b"]), {"type": "data", "content": {"title": "a", "tags": ["b"]}}),
+        (Model(title="a", inner={"b": 1}), {"type": "data", "content": {"title": "a", "inner": {"b": 1}}}),
+        (AgentReply("text"), {"type": "text", "content": "text"}),
+    ],
+)
+def test_replies(value: Any, content: Any) -> None:
+    assert as_reply(value, "a").output == content
+
+
+@pytest.mark.parametrize("value", [None, 42, ["a"], object(), Card])
+def test_what_is_no_reply(value: Any) -> None:
+    with pytest.raises(AgentError, match="which is no reply"):
+        as_reply(value, "a")
+
+
+def test_state_comes_from_the_reply_or_from_changing_what_was_handed() -> None:
+    def replaces(turn: int, tools: Any) -> AgentReply:
+        return AgentReply("done", state={"n": tools.look(n=turn)})
+
+    def changes(turn: int, tools: Any, state: dict[str, int]) -> str:
+        state["n"] = tools.look(n=turn)
+        return "done"
+
+    def forgets(turn: int, tools: Any) -> str:
+        tools.look(n=turn)
+        return "done"
+
+    assert replay(session(), replaces).verdicts == {"unchanged": 2}
+    assert replay(session(), changes).verdicts == {"unchanged": 2}
+    result = replay(session(), forgets)
+    assert [(d.path, d.recorded, d.replayed) for d in result.turn(1).divergences] == [("state.n", 1, 0)]
+
+
+def test_the_source_is_untouched_by_what_the_agent_does_to_its_state() -> None:
+    cassette = session()
+    before = [version.state for version in cassette.ledger.versions]
+
+    def agent(turn: int, tools: Any, state: dict[str, Any]) -> str:
+        state["n"] = {"deep": [tools.look(n=turn)]}
+        return "done"
+
+    replay(cassette, agent, fork="turn 2")
+    assert [version.state for version in cassette.ledger.versions] == before
+
+
+def test_restore_is_told_history_and_state() -> None:
+    told: list[Any] = []
+
+    class Agent:
+        def restore(self, history: Any, state: Any) -> None:
+            told.append(([turn.number for turn in history], state))
+
+        def __call__(self, text: str) -> str:
+            return "done"
+
+    result = replay(session(), Agent, fork="turn 2")
+    assert told == [([1], {"n": 1})]
+    assert result.warnings == []
+    result = replay(session(), lambda text: "done", fork="turn 2")
+    assert "is not told what happened before the fork" in result.warnings[0]
+
+
+def test_an_exception_of_the_agent_is_an_error_with_its_place() -> None:
+    def agent(user_input: str) -> str:
+        raise KeyError("k")
+
+    result = replay(session(), agent)
+    assert [str(turn.verdict) for turn in result.turns] == ["error", "not-replayed"]
+    error = result.turn(1).replayed.error  # type: ignore[union-attr]
+    assert (error["type"], error["message"]) == ("KeyError", "'k'")
+    assert "test_agents.py" in error["trace"]
+
+
+def test_a_recorded_exception_is_to_be_raised_again() -> None:
+    ledger = Ledger([SessionCreated("s"), TurnStarted(1, {"type": "text", "content": "x"})])
+    ledger.append(TurnAdded(error={"type": "ValueError", "message": "no"}))
+    cassette = Cassette.from_ledger(ledger)
+
+    def raises(user_input: str) -> str:
+        raise ValueError("no")
+
+    def another(user_input: str) -> str:
+        raise ValueError("other")
+
+    assert replay(cassette, raises).verdicts == {"unchanged": 1}
+    assert not replay(cassette, another).passed
+    assert not replay(cassette, lambda user_input: "fine").passed
+
+
+def test_an_async_agent_inside_a_running_loop() -> None:
+    import asyncio
+
+    async def agent(turn: int, tools: Any, state: Any) -> str:
+        await asyncio.sleep(0)
+        state["n"] = tools.look(n=turn)
+        return "done"
+
+    async def main() -> None:
+        with pytest.raises(AgentError, match="an event loop is running here already"):
+            replay(session(), agent)
+        assert (await replay_async(session(), agent)).verdicts == {"unchanged": 2}
+
+    asyncio.run(main())
+    assert replay(session(), agent).verdicts == {"unchanged": 2}
+
+
+def test_one_event_loop_a_replay() -> None:
+    import asyncio
+
+    loops: list[Any] = []
+
+    async def agent(turn: int, tools: Any, state: Any) -> str:
+        loops.append(asyncio.get_running_loop())
+        state["n"] = tools.look(n=turn)
+        return "done"
+
+    assert replay(session(), agent).passed
+    assert loops[0] is loops[1]
+
+
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [
+        ("nowhere:agent", "does not import"),
+        ("json:nothing", "does not exist"),
+        ("json", "names no agent"),
+        (42, "is not callable"),
+        (lambda a, b: "x", "asks for 'a', 'b'"),
+        (lambda user_input, database: "x", "asks for 'database'"),
+        (None, "there is no agent"),
+    ],
+)
+def test_agents_that_are_none(agent: Any, message: str) -> None:
+    with pytest.raises(AgentError, match=message):
+        as_agent(agent).fresh()
