@@ -38,14 +38,15 @@ def unchanged_rows(calls: list[ToolCalled]) -> list[AlignedCall]:
     """The rows of a turn whose calls were all made as recorded."""
     if len(calls) == 1:
         return [AlignedCall(0, 0, calls[0].tool)]
-    return [AlignedCall(i, i, _label(call)) for i, call in enumerate(_numbered(call.tool for call in calls))]
+    return [AlignedCall(i, i, _label(call)) for i, call in enumerate(numbered(call.tool for call in calls))]
 
 
 def _label(call: Call) -> str:
     return call.tool if call.ordinal == 1 else f"{call.tool}#{call.ordinal}"
 
 
-def _numbered(tools: Iterable[str]) -> list[Call]:
+def numbered(tools: Iterable[str]) -> list[Call]:
+    """Each call of a turn with which of its tool's it is."""
     counts: Counter[str] = Counter()
     labels = []
     for tool in tools:
@@ -62,7 +63,7 @@ class _Teller:
         self.recorded, self.replayed = pairing.recorded, pairing.replayed
         self.number = pairing.turn.number
         beyond = sorted(pairing.moved | set(pairing.extra()))
-        labels = _numbered([*(call.tool for call in self.recorded), *(self.replayed[j].tool for j in beyond)])
+        labels = numbered([*(call.tool for call in self.recorded), *(self.replayed[j].tool for j in beyond)])
         self.labels = labels[: len(self.recorded)]
         self.beyond = dict(zip(beyond, labels[len(self.recorded) :], strict=True))
         """Calls that the recording does not have here, numbered after those that it has."""
@@ -110,7 +111,7 @@ class _Teller:
 
     def tell_pairs(self) -> None:
         for i, j in self.pairing.pairs.items():
-            if self.pairing.exact.get(i) != j:
+            if j not in self.pairing.equal:
                 self.tell_arguments(i, j)
             elif self.replayed[j].renamed:
                 for found in self.differences(i, j):

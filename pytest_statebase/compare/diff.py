@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import datetime
 import enum
+import numbers
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..values import ABSENT, TypedData, fields_of, freeze, same
-from .model import Kind
-from .paths import IGNORED, IgnoreRules, Index, Path
+from .model import Kind, stable_text
+from .paths import IGNORED, IgnoreRules, Index, Path, render
 from .sequences import Rows, align_keys, likeness, with_gaps
 
 Translate: TypeAlias = Callable[[Any], Any]
@@ -22,9 +23,13 @@ Translate: TypeAlias = Callable[[Any], Any]
 NOT_COMPARABLE: Final = "not comparable: nothing tells whether the two are equal"
 _EXACT: Final = frozenset({str, int, bool, type(None), bytes})
 _TIMES: Final = (datetime.date, datetime.time)
-_MAX_NODES: Final = 5_000_000
+_MAX_NODES: Final = 3_000_000
 _MAX_DEPTH: Final = 5_000
 _MAX_DIFFERENCES: Final = 500
+
+
+class _EndlessError(Exception):
+    """The values hold themselves, or are too large to be looked through."""
 
 
 class Difference(NamedTuple):
@@ -44,6 +49,11 @@ def identity(value: Any) -> Any:
 
 def plain_equal(left: Any, right: Any) -> bool:
     """Whether two values of plain JSON types are surely equal, to the type. False also means: not known."""
+    return _plain_equal(left, right) is True
+
+
+def _plain_equal(left: Any, right: Any) -> bool | None:
+    """As `plain_equal`; None where no end was found."""
     stack = [(left, right)]
     budget = _MAX_NODES
     while stack:
@@ -69,7 +79,7 @@ def plain_equal(left: Any, right: Any) -> bool:
             return False
         budget -= 1
         if not budget:
-            return False
+            return None
     return True
 
 
@@ -86,9 +96,12 @@ def diff(
     prefix: where the values lie; it begins every path, and decides which of the `ignore` rules apply.
     A failure to compare is a difference of its own, never an exception.
     """
-    if recorded is replayed or plain_equal(recorded, replayed):
+    equal = recorded is replayed or _plain_equal(recorded, replayed)
+    if equal:
         return []
     try:
+        if equal is None:
+            raise _EndlessError
         if ignore:
             recorded, replayed = ignore.strip(recorded, prefix), ignore.strip(replayed, prefix)
         return _Walk(translate or identity).run(recorded, replayed, prefix)
@@ -97,7 +110,8 @@ def diff(
 
 
 def _failure(error: BaseException) -> str:
-    return f"could not be compared: {type(error).__name__}"
+    endless = isinstance(error, (_EndlessError, RecursionError))
+    return "could not be compared: " + ("too deep or too large" if endless else type(error).__name__)
 
 
 _Pending: TypeAlias = tuple[Any, Any, Path]
@@ -178,6 +192,8 @@ class _Walk:
             return iter([(dict(ours.fields), dict(theirs.fields), path)])
         if type(left) is not type(right):
             return iter([Difference(Kind.TYPE, path, left, right)])
+        if isinstance(left, Mapping):
+            return self.keys(left, right, path)
         if _told_by_attributes(left):
             return iter([(vars(left), vars(right), path)])
         return iter(_by_deepdiff(left, self.translate(right), right, path))
@@ -224,6 +240,8 @@ def _as_fields(value: Any) -> TypedData | None:
 def _align(left: Any, right: Any, translate: Translate) -> Rows:
     """The places of two lists side by side; equal ends are passed over first."""
     limit = min(len(left), len(right))
+    if len(left) == len(right) == 1:
+        return [(0, 0)]
     start = next((i for i in range(limit) if not _surely_equal(left[i], right[i])), limit)
     rest = limit - start
     end = next((i for i in range(rest) if not _surely_equal(left[-1 - i], right[-1 - i])), rest)
@@ -248,7 +266,10 @@ def _score(ours: Any, theirs: Any) -> Callable[[int, int], float]:
 
 
 def _surely_equal(left: Any, right: Any) -> bool:
-    return left is right or plain_equal(left, right)
+    equal = left is right or _plain_equal(left, right)
+    if equal is None:
+        raise _EndlessError
+    return equal
 
 
 _DEEPDIFF_KINDS: Final = {
@@ -272,7 +293,7 @@ def _by_deepdiff(recorded: Any, translated: Any, shown: Any, path: Path) -> list
     """
     if _consumable(recorded) or _consumable(translated):
         return [Difference(Kind.VALUE, path, recorded, shown, NOT_COMPARABLE)]
-    if same(recorded, translated):
+    if same(recorded, translated) or _are_one_number(recorded, translated):
         return []
     from deepdiff import DeepDiff
 
@@ -284,7 +305,17 @@ def _by_deepdiff(recorded: Any, translated: Any, shown: Any, path: Path) -> list
         for report, levels in tree.items()
         for level in levels
     ]
+    found.sort(key=_place)  # of a set, DeepDiff tells the members in the order of their hashes
     return found or [Difference(Kind.VALUE, path, recorded, shown, NOT_COMPARABLE)]
+
+
+def _are_one_number(left: Any, right: Any) -> bool:
+    """NaN equals NaN in every type that has it."""
+    return isinstance(left, numbers.Number) and repr(left) == repr(right)
+
+
+def _place(found: Difference) -> tuple[str, bool, str]:
+    return render(found.path), found.kind is Kind.ADDED, stable_text((found.recorded, found.replayed))
 
 
 def _from_level(kind: Kind, level: Any, path: Path) -> Difference:

@@ -78,7 +78,10 @@ def _check_output(rules: OutputExpect, output: Any) -> list[Divergence]:
 
 
 def _as_json(content: Any) -> str:
-    return json.dumps(content, ensure_ascii=False, default=str)
+    try:
+        return json.dumps(content, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):  # keys that JSON does not have, cycles
+        return repr(content)
 
 
 def _brief(value: Any) -> str:

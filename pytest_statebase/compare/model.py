@@ -117,12 +117,19 @@ class Divergence:
     @property
     def fingerprint(self) -> str:
         """12 hexadecimal digits, equal for the same difference in any session, turn, run or Python version."""
-        text = "\x00".join((self.facet, self.kind, self.path, _stable(self.recorded), _stable(self.replayed)))
+        text = "\x00".join((self.facet, self.kind, self.path, stable_text(self.recorded), stable_text(self.replayed)))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def _stable(value: Any) -> str:
+def stable_text(value: Any) -> str:
     """A text of a value that depends neither on key order nor on memory addresses."""
+    try:
+        return _stable(value)
+    except Exception:  # recorded objects are strangers: their repr may do anything, and depth ends Python's recursion
+        return type(value).__qualname__
+
+
+def _stable(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ",".join(sorted(f"{_stable(key)}:{_stable(item)}" for key, item in value.items())) + "}"
     if isinstance(value, (list, tuple)):
@@ -131,7 +138,7 @@ def _stable(value: Any) -> str:
         return "set[" + ",".join(sorted(map(_stable, value))) + "]"
     try:
         text = repr(value)
-    except Exception:  # recorded objects are strangers: their repr may do anything
+    except Exception:  # as above; the values around it still count
         text = ""
     return type(value).__qualname__ if not text or " at 0x" in text else text
 

@@ -15,7 +15,7 @@ from .diff import plain_equal
 from .ids import Ids
 from .model import Observed, ReplayedCall, Source
 from .paths import Call, IgnoreRules
-from .sequences import likeness, longest_rising, most_alike
+from .sequences import align_keys, likeness, longest_rising, most_alike
 from .usage import Usage
 
 if TYPE_CHECKING:
@@ -71,16 +71,15 @@ class Pairing:
         self._theirs = {
             j for j, call in enumerate(self.replayed) if call.tool not in hidden and not (refused and is_refused(call))
         }
-        made = scene.usage.home.get(turn.number, {})
-        self.exact: Pairs = {i: j for i, j in made.items() if i in self._ours and j in self._theirs}
-        """Made as recorded."""
-        self.pairs: Pairs = dict(self.exact)
-        """Calls of the same tool, the exact ones included."""
+        self._claimed = {j: i for i, j in scene.usage.home.get(turn.number, {}).items() if i in self._ours}
+        self.pairs: Pairs = {}
+        """Calls of the same tool."""
+        self.equal: set[int] = set()
+        """Replayed calls that were made as recorded."""
         self.replaced: Pairs = {}
         """Calls of different tools that stand in each other's place."""
-        self.moved: set[int] = set()
+        self.moved = {j for j in self._theirs if self._belongs_elsewhere(self.replayed[j])}
         """Replayed calls that belong to another turn of this replay: they pair with nothing here."""
-        self.moved |= {j for j in self.extra() if self._belongs_elsewhere(self.replayed[j])}
         self._pair_equal()
         self._pair_neighbours()
         self._pair_same_tool()
@@ -120,14 +119,26 @@ class Pairing:
         return dict(ordered[k] for k in longest_rising([group[i] for i, _ in ordered]))
 
     def _pair_equal(self) -> None:
+        """Equal calls, in order first, then out of it; which of several equal recordings answered is no matter."""
+        ours = sorted({*self._free(), *(i for j, i in self._claimed.items() if j in self._theirs)})
+        theirs = self.extra()
+        keys = {i: self._key(self.recorded[i].tool, self.recorded_arguments(i)) for i in ours}
+        made = {j: self._replayed_key(j, keys) for j in theirs}
+        for a, b in align_keys([keys[i] for i in ours], [made[j] for j in theirs]):
+            self.pairs[ours[a]] = theirs[b]
         waiting: dict[Hashable, list[int]] = defaultdict(list)
-        for i in reversed(self._free()):
-            waiting[self._key(self.recorded[i].tool, self.recorded_arguments(i))].append(i)
+        for i in reversed([i for i in ours if i not in self.pairs]):
+            waiting[keys[i]].append(i)
         for j in self.extra():
-            call = self.replayed[j]
-            equal = waiting.get(self._key(call.tool, self.scene.ids.session(call.arguments)))
-            if equal:
-                self.pairs[equal.pop()] = j
+            if waiting[made[j]]:
+                self.pairs[waiting[made[j]].pop()] = j
+        self.equal = set(self.pairs.values())
+
+    def _replayed_key(self, j: int, recorded: dict[int, Hashable]) -> Hashable:
+        if j in self._claimed:
+            return recorded[self._claimed[j]]
+        call = self.replayed[j]
+        return self._key(call.tool, self.scene.ids.session(call.arguments))
 
     def _key(self, tool: str, arguments: Any) -> Hashable:
         try:

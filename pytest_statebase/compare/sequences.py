@@ -11,42 +11,50 @@ from typing import Any, Final, TypeAlias
 Rows: TypeAlias = list[tuple[int | None, int | None]]
 """Places in the two sequences, in order; None where the other side has no partner."""
 
+_MAX_TABLE: Final = 10_000
 _MAX_ALIGNMENT: Final = 1_000_000
 _MAX_SIMILARITY: Final = 900
 
 
 def align_keys(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Pairs of places with equal keys, in order on both sides: first the keys that occur once, then what lies between.
+    """Pairs of places with equal keys, in order on both sides: as many as there can be, in short sequences.
 
-    The work is about linear; runs of more than a thousand repeated keys that differ are left unpaired.
+    In long ones the keys that occur once are paired first, so that the work stays about linear.
     """
-    pairs: list[tuple[int, int]] = []
-    i, j = 0, 0
-    for a, b in [*_unique_anchors(left, right), (len(left), len(right))]:
-        pairs += _between(left, right, range(i, a), range(j, b))
-        if a < len(left):
+    start = _common(left, right)
+    end = _common(left[start:][::-1], right[start:][::-1])
+    m, n = len(left) - end, len(right) - end
+    pairs = [(k, k) for k in range(start)]
+    i, j = start, start
+    anchors = _unique_anchors(left[start:m], right[start:n]) if (m - start) * (n - start) > _MAX_TABLE else []
+    for a, b in [*((start + a, start + b) for a, b in anchors), (m, n)]:
+        pairs += [(i + p, j + q) for p, q in _longest_common(left[i:a], right[j:b])]
+        if a < m:
             pairs.append((a, b))
         i, j = a + 1, b + 1
-    return pairs
+    return pairs + [(m + k, n + k) for k in range(end)]
+
+
+def _common(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
+    limit = min(len(left), len(right))
+    return next((k for k in range(limit) if left[k] != right[k]), limit)
 
 
 def _unique_anchors(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
-    once = {key for key, count in Counter(left).items() if count == 1}
-    theirs = Counter(right)
-    places = {key: place for place, key in enumerate(right) if key in once and theirs[key] == 1}
+    ours, theirs = Counter(left), Counter(right)
+    places = {key: place for place, key in enumerate(right) if theirs[key] == 1 and ours[key] == 1}
     shared = [(place, places[key]) for place, key in enumerate(left) if key in places]
     return [shared[k] for k in longest_rising([place for _, place in shared])]
 
 
-def _between(left: Sequence[Hashable], right: Sequence[Hashable], mine: range, other: range) -> list[tuple[int, int]]:
-    if not mine or not other or len(mine) * len(other) > _MAX_ALIGNMENT:
+def _longest_common(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """The longest common subsequence; a good one where a table for it would be too large."""
+    if not left or not right or len(left) * len(right) > _MAX_ALIGNMENT:
         return []
-    matcher = SequenceMatcher(None, left[mine.start : mine.stop], right[other.start : other.stop], autojunk=False)
-    return [
-        (mine.start + block.a + k, other.start + block.b + k)
-        for block in matcher.get_matching_blocks()
-        for k in range(block.size)
-    ]
+    if len(left) * len(right) <= _MAX_TABLE:
+        return _best_path([[1.0 if a == b else 0.0 for b in right] for a in left])
+    blocks = SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
+    return [(block.a + k, block.b + k) for block in blocks for k in range(block.size)]
 
 
 def longest_rising(numbers: Sequence[int]) -> list[int]:
@@ -74,12 +82,17 @@ def most_alike(mine: Sequence[int], other: Sequence[int], score: Callable[[int, 
     """
     if len(mine) == len(other) or len(mine) * len(other) > _MAX_SIMILARITY:
         return list(zip(mine, other, strict=False))
-    scores = [[score(i, j) for j in other] for i in mine]
+    chosen = _best_path([[score(i, j) for j in other] for i in mine])
+    return [(mine[a], other[b]) for a, b in chosen]
+
+
+def _best_path(scores: list[list[float]]) -> list[tuple[int, int]]:
+    """The pairs of places, in order on both sides, with the highest sum of scores; a score of 0 makes no pair."""
     best = _best_sums(scores)
     pairs, i, j = [], 0, 0
-    while i < len(mine) and j < len(other):
-        if best[i][j] == scores[i][j] + best[i + 1][j + 1]:
-            pairs.append((mine[i], other[j]))
+    while i < len(scores) and j < len(scores[0]):
+        if scores[i][j] and best[i][j] == scores[i][j] + best[i + 1][j + 1]:
+            pairs.append((i, j))
             i, j = i + 1, j + 1
         elif best[i][j] == best[i + 1][j]:
             i += 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ledger import ForkPoint, Ledger, SessionCreated, StateVersion, ToolCalled, Turn
 from ..values import ABSENT
-from .align import align, unchanged_rows
+from .align import align, numbered, unchanged_rows
 from .diff import plain_equal
 from .expect import check, draft_expect
 from .facets import Facets
@@ -112,14 +112,18 @@ class _Case:
         if _is_unchanged(turn, calls, seen, state):
             result = TurnResult(turn.number, Verdict.UNCHANGED, turn, seen, [], unchanged_rows(calls), state)
         else:
-            result = self._compare(turn, seen, calls, state)
+            result = TurnResult(turn.number, Verdict.UNCHANGED, turn, seen, [], recorded_state=state)
+            try:
+                self._compare(result, turn, seen, calls, state)
+            except Exception as error:  # one turn that cannot be compared must not take the others with it
+                detail = f"could not be compared: {type(error).__name__}"
+                result.divergences.append(Divergence(Facet.TOOLS, Kind.VALUE, "tools", detail=detail))
         self._give_verdict(result)
         return result
 
-    def _compare(self, turn: Turn, seen: Observed, calls: list[ToolCalled], state: Any) -> TurnResult:
+    def _compare(self, result: TurnResult, turn: Turn, seen: Observed, calls: list[ToolCalled], state: Any) -> None:
         broke_off = seen.missed or (seen.error is not None and turn.error is None)
         ids = self._ids(seen)
-        result = TurnResult(turn.number, Verdict.UNCHANGED, turn, seen, [], recorded_state=state)
         facets = Facets(self.rules, ids)
         if not seen.missed:
             result.divergences += facets.error(turn.error, seen.error)
@@ -127,11 +131,11 @@ class _Case:
             result.aligned = unchanged_rows(calls)
         else:
             aligned = align(turn, seen, self._scene(ids, broke_off))
-            result.aligned, result.divergences = aligned.rows, result.divergences + aligned.divergences
+            result.aligned = aligned.rows
+            result.divergences += aligned.divergences
         if not broke_off:
             result.divergences += facets.state(state, seen.state)
             result.divergences += facets.output(turn.output, seen.output) if seen.error is None else []
-        return result
 
     def _scene(self, ids: Ids, broke_off: bool) -> Scene:
         if self._usage is None:
@@ -250,10 +254,13 @@ def _look_for_unmatched(rules: IgnoreRules, ledger: Ledger) -> None:
     for turn in ledger.turns:
         if not rules.unmatched():
             return
-        if isinstance(turn.output, Mapping):
-            rules.strip(turn.output.get("content"), ("output",))
-        for call in turn.calls:
-            rules.arguments(call.tool, call.arguments)
+        rules.strip(turn.output.get("content") if isinstance(turn.output, Mapping) else None, ("output",))
+        if turn.error is not None:
+            rules.hides(("error", "message"))
+        for label, call in zip(numbered(call.tool for call in turn.calls), turn.calls, strict=True):
+            rules.arguments(call.tool, call.arguments, label.ordinal)
+            rules.hides(("tools", label, "order"))
+            rules.hides(("tools", label, "agent"))
     for version in ledger.versions:
         if not rules.unmatched():
             return

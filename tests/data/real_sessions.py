@@ -176,7 +176,8 @@ def table(rows: dict[str, Cross]) -> str:
         causes = ", ".join(f"{count} {cause}" for cause, count in row.causes.most_common(3))
         lines.append(
             f"{domain:<14}{row.sessions:>9}{row.answered:>9}{row.simulated:>10}{row.flagged:>8}{row.wrong_unflagged:>6}"
-            f"{row.wrong_flagged:>7}{row.finished:>11} of {row.sessions}{row.clean_turns:>11} of {row.all_turns}  {causes}"
+            f"{row.wrong_flagged:>7}{row.finished:>11} of {row.sessions}{row.clean_turns:>11} of {row.all_turns}"
+            f"  {causes}"
         )
     return "\n".join(lines)
 

@@ -3,54 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import SimpleNamespace
+from dataclasses import dataclass
 from typing import Any
 
+from pytest_statebase.cassette.plan import Plan
 from pytest_statebase.compare.model import Observed, ReplayedCall, Source, TurnResult
 from pytest_statebase.compare.verdicts import judge
 from pytest_statebase.ledger import Ledger, SessionCreated, StateUpdated, ToolCalled, TurnAdded, TurnStarted
 from pytest_statebase.values import ABSENT
-
-
-@dataclass(frozen=True)
-class Output:
-    contains: tuple[str, ...] = ()
-    not_contains: tuple[str, ...] = ()
-    matches: tuple[str, ...] = ()
-    equals: Any = ABSENT
-
-
-@dataclass(frozen=True)
-class Tools:
-    called: tuple[str, ...] = ()
-    not_called: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Expect:
-    output: Output | None = None
-    tools: Tools | None = None
-    state: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Rules:
-    reads: bool = False
-    ignore: tuple[str, ...] = ()
-
-
-def make_plan(**values: Any) -> Any:
-    """What judge() reads of a plan."""
-    known: dict[str, Any] = {
-        "failing": frozenset(),
-        "expect": {},
-        "ignore": (),
-        "compare": {},
-        "tools": {},
-        "where": {},
-    }
-    return SimpleNamespace(**{**known, **values})
 
 
 def text(content: str) -> dict[str, Any]:
@@ -119,7 +79,7 @@ def judged(ledger: Ledger, observed: list[Observed], **values: Any) -> list[Turn
     options = {
         name: values.pop(name) for name in ("first", "until", "mode", "stopped", "fork_id", "rules") if name in values
     }
-    return judge(ledger=ledger, plan=make_plan(**values), observed=observed, **options)
+    return judge(ledger=ledger, plan=Plan(**values), observed=observed, **options)
 
 
 def told(results: list[TurnResult]) -> list[tuple[int, str, str, str]]:

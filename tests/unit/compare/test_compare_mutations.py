@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from compare_data import T, answered, call, judged, make_plan, missed, record, replay_of, text, told, verdicts
+from compare_data import T, answered, call, judged, missed, record, replay_of, text, told, verdicts
 
+from pytest_statebase.cassette.plan import Plan
 from pytest_statebase.compare.model import Observed, ReplayedCall, Source
 from pytest_statebase.compare.verdicts import judge
 from pytest_statebase.ledger import Ledger
@@ -149,7 +150,7 @@ def test_what_is_made_up_on_each_run_raises_nothing() -> None:
 
 def test_the_judge_takes_nothing_from_the_replay_for_granted(ledger: Ledger) -> None:
     """A replay that claims nothing (no calls, no output) is told as missing, never as equal."""
-    results = judge(ledger=ledger, plan=make_plan(), observed=[Observed(1), Observed(2), Observed(3)])
+    results = judge(ledger=ledger, plan=Plan(), observed=[Observed(1), Observed(2), Observed(3)])
     assert [(found[0], found[2]) for found in told(results)] == [
         (1, "missing"),
         (1, "removed"),
