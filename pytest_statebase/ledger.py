@@ -7,179 +7,55 @@ edited, only appended: treat every value inside them as read-only. `StateVersion
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from .errors import ForkError
-from .values import ABSENT, Absent, copy_value
-
-Content: TypeAlias = Mapping[str, Any]
-"""`{type, content, …}` as the StateBase API has it: type is text, audio, image, tool_call, tool_result, error, …"""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionCreated:
-    """The first event. `state` is version 0; ABSENT where the recording knows nothing of states."""
-
-    id: str
-    agent_id: str | None = None
-    user_id: str | None = None
-    at: str | None = None
-    state: Any = ABSENT
-    metadata: Mapping[str, Any] | None = None
-    actor: str | None = None
-    reasoning: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class TurnStarted:
-    """The input of a turn. None where the agent speaks first; several where two came before any event."""
-
-    number: int
-    input: Content | list[Content] | None = None
-    at: str | None = None
-    authored: bool = False
-    """The words are the plan's (`inputs`), not the recorded user's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """Text beside calls in one message; the last text of a turn is its output instead."""
-
-    text: str
-    at: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCalled:
-    """One call of a tool with what came back."""
-
-    tool: str
-    arguments: Any = field(default_factory=dict)
-    """A mapping by parameter name; a text where the recorded arguments were not JSON."""
-    result: Any = ABSENT
-    error: Mapping[str, Any] | None = None
-    """A raised exception: `{type, message, …}`."""
-    is_error: bool = False
-    """The result says itself that it failed."""
-    step: int | None = None
-    """Calls of one step were made at once; their order means nothing."""
-    id: str | None = None
-    latency_ms: float | None = None
-    agent: str | None = None
-    at: str | None = None
-    during: int | None = None
-    """Position in the turn of the call inside which this one was made."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class StateUpdated:
-    """A new state version; `value` is the whole state."""
-
-    version: int
-    value: Any
-    reasoning: str | None = None
-    actor: str | None = None
-    at: str | None = None
-    during: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class StateRolledBack:
-    """A new state version equal to an earlier one."""
-
-    version: int
-    to_version: int
-    value: Any
-    reason: str | None = None
-    actor: str | None = None
-    at: str | None = None
-    during: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryAdded:
-    """Something the agent was to remember beyond the session."""
-
-    content: str
-    type: str = "general"
-    tags: list[str] | None = None
-    id: str | None = None
-    actor: str | None = None
-    at: str | None = None
-    during: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySearched:
-    """A search in memory with its results, best first."""
-
-    query: str
-    results: list[Mapping[str, Any]] = field(default_factory=list)
-    at: str | None = None
-    during: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class TurnAdded:
-    """The end of a turn: its output, or that it was interrupted."""
-
-    output: Any = ABSENT
-    """`{type, content}`; ABSENT where none was recorded."""
-    error: Mapping[str, Any] | None = None
-    """What the agent raised instead of answering: `{type, message, …}`."""
-    reasoning: str | None = None
-    metadata: Mapping[str, Any] | None = None
-    interrupted: bool = False
-    actor: str | None = None
-    at: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class SessionForked:
-    """Stands in a fork, just after what it took over from its source."""
-
-    id: str
-    source: str
-    point: str
-    """As `str(ForkPoint)`."""
-    version: int | None
-    at: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SessionEnded:
-    """The last event of a recording. `input` is what the user said last and nobody answered."""
-
-    reason: str | None = None
-    input: Content | list[Content] | None = None
-    at: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-
-StateEvent: TypeAlias = StateUpdated | StateRolledBack
-Event: TypeAlias = (
-    SessionCreated
-    | TurnStarted
-    | Said
-    | ToolCalled
-    | StateUpdated
-    | StateRolledBack
-    | MemoryAdded
-    | MemorySearched
-    | TurnAdded
-    | SessionForked
-    | SessionEnded
+from .events import (
+    Content,
+    Event,
+    MemoryAdded,
+    MemorySearched,
+    Said,
+    SessionCreated,
+    SessionEnded,
+    SessionForked,
+    StateEvent,
+    StateRolledBack,
+    StateUpdated,
+    ToolCalled,
+    TurnAdded,
+    TurnStarted,
+    input_text,
+    state_of,
 )
+from .traces import Trace, traces_of
+from .values import ABSENT, copy_value
+
+__all__ = [
+    "Content",
+    "Event",
+    "ForkPoint",
+    "Ledger",
+    "MemoryAdded",
+    "MemorySearched",
+    "Said",
+    "SessionCreated",
+    "SessionEnded",
+    "SessionForked",
+    "StateEvent",
+    "StateRolledBack",
+    "StateUpdated",
+    "StateVersion",
+    "ToolCalled",
+    "Trace",
+    "Turn",
+    "TurnAdded",
+    "TurnStarted",
+    "input_text",
+    "state_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,18 +71,6 @@ class StateVersion:
     def state(self) -> Any:
         """A copy of the state."""
         return copy_value(state_of(self.event))
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """One event as an auditor reads it: who, when, why, what. Actions and details are those of the StateBase API."""
-
-    id: str
-    action: str
-    actor: str | None
-    timestamp: str | None
-    reasoning: str | None
-    details: Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -250,16 +114,6 @@ class Turn:
     def is_opening(self) -> bool:
         """The agent spoke first: there is no input."""
         return self.input is None
-
-
-def input_text(content: Content | list[Content] | None) -> str:
-    """What the user said, as one text; several inputs are joined by line breaks."""
-    if content is None:
-        return ""
-    if isinstance(content, list):
-        return "\n".join(map(input_text, content))
-    said = content.get("content", "")
-    return said if isinstance(said, str) else str(said)
 
 
 _POINT = re.compile(r"(version|turn) (\d{1,9})|last-good")
@@ -423,7 +277,7 @@ class Ledger:
     @property
     def traces(self) -> list[Trace]:
         """The events as an auditor reads them, oldest first."""
-        return list(_traces(self))
+        return list(traces_of(self.id, self.events))
 
     def resolve(self, point: ForkPoint, failing: Iterable[int] = ()) -> ForkPoint:
         """`point` with `last-good` turned into the turn that it means here.
@@ -483,11 +337,6 @@ def _index(events: list[Event], wanted: Event) -> int:
     return next(index for index, event in enumerate(events) if event is wanted)
 
 
-def state_of(event: SessionCreated | StateUpdated | StateRolledBack) -> Any:
-    """The state that an event made, itself: not to be changed by the caller."""
-    return event.state if type(event) is SessionCreated else event.value  # type: ignore[union-attr]
-
-
 def _span(word: str, numbers: list[int]) -> str:
     if not numbers:
         return f"no {word}s"
@@ -496,75 +345,3 @@ def _span(word: str, numbers: list[int]) -> str:
     if numbers == list(range(numbers[0], numbers[-1] + 1)):
         return f"{word}s {numbers[0]} to {numbers[-1]}"
     return f"{word}s {', '.join(map(str, numbers))}"
-
-
-def _traces(ledger: Ledger) -> Iterator[Trace]:
-    prefix = f"trace_{ledger.id}"
-    turn: TurnStarted | None = None
-    state: Any = ABSENT
-    version: int | None = None
-    for index, event in enumerate(ledger.events):
-        if isinstance(event, TurnStarted):
-            turn = event
-        found = _trace_of(event, turn, state, version)
-        if isinstance(event, (SessionCreated, StateUpdated, StateRolledBack)):
-            state = state_of(event)
-            version = 0 if isinstance(event, SessionCreated) else event.version
-        if found is not None:
-            action, reasoning, details = found
-            yield Trace(f"{prefix}_{index}", action, getattr(event, "actor", None), event.at, reasoning, details)
-
-
-def _trace_of(
-    event: Event, turn: TurnStarted | None, state: Any, version: int | None
-) -> tuple[str, str | None, dict[str, Any]] | None:
-    """Action, reasoning and details, as the StateBase documentation on replay and audit tabulates them."""
-    match event:
-        case SessionCreated():
-            details = {
-                "agent_id": event.agent_id,
-                "user_id": event.user_id,
-                "initial_state": none_if_absent(event.state),
-            }
-            return "session.created", event.reasoning, {**details, "reasoning": event.reasoning}
-        case StateUpdated():
-            diff = state_diff(state, event.value)
-            return (
-                "state.updated",
-                event.reasoning,
-                {"reasoning": event.reasoning, "state_diff": diff, "version": event.version},
-            )
-        case StateRolledBack():
-            details = {"from_version": version, "to_version": event.to_version, "reason": event.reason}
-            return "state.rolled_back", event.reason, {**details, "reasoning": event.reason}
-        case TurnAdded():
-            details = {
-                "turn_number": turn.number if turn else None,
-                "input": turn.input if turn else None,
-                "output": none_if_absent(event.output),
-                "metadata": event.metadata or {},
-            }
-            return "turn.added", event.reasoning, {**details, "reasoning": event.reasoning}
-        case MemoryAdded():
-            return "memory.created", None, {"content": event.content, "type": event.type, "tags": event.tags or []}
-        case SessionForked():
-            details = {"source_session": event.source, "source_session_id": event.source, "fork_version": event.version}
-            return "session.forked", None, details
-        case _:
-            return None
-
-
-def none_if_absent(value: Any | Absent) -> Any:
-    """None for what was not recorded, for interfaces that know no absence."""
-    return None if value is ABSENT else value
-
-
-def state_diff(before: Any, after: Any) -> dict[str, Any]:
-    """The top-level difference of two states as a trace tells it: `{added, removed, modified}`."""
-    old = before if isinstance(before, Mapping) else {}
-    new = after if isinstance(after, Mapping) else {}
-    return {
-        "added": {key: new[key] for key in new if key not in old},
-        "removed": {key: old[key] for key in old if key not in new},
-        "modified": {key: {"from": old[key], "to": new[key]} for key in new if key in old and old[key] != new[key]},
-    }

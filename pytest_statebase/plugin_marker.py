@@ -11,7 +11,8 @@ import pytest
 from .cassette import Cassette, load_cassette
 from .compare.model import ReplayResult
 from .engine.agents import Agent, as_agent, loop_is_running
-from .engine.runner import ReplayOptions, parse_until, run, run_async
+from .engine.options import ReplayOptions, parse_until
+from .engine.runner import run, run_async
 from .errors import OptionError, StatebaseError
 from .ledger import ForkPoint
 from .plugin_nodes import keep_result

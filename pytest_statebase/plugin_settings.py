@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from .engine.runner import ReplayOptions
+    from .engine.options import ReplayOptions
 
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 ROWS: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
@@ -109,7 +109,7 @@ class Settings:
         """The engine's options; tools and simulator are imported the first time."""
         if self._options is None:
             from .engine.agents import import_attribute
-            from .engine.runner import make_options
+            from .engine.options import make_options
 
             simulator = import_attribute(self.simulator, what="simulator") if self.simulator else None
             self._options = make_options(

@@ -1,0 +1,79 @@
+"""How a replay is run, as one object, and what people write for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..errors import ForkError, OptionError
+from ..ledger import ForkPoint
+from .tools import Tool, find_tools
+
+Mode = Literal["continuous", "isolated"]
+Simulator = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """How a replay is run, as one object.
+
+    fork, until and mode given here win over the plan's.
+    """
+
+    fork: ForkPoint | None = None
+    until: int | Literal["end"] | None = None
+    mode: Mode | None = None
+    tools: tuple[Tool, ...] = ()
+    unrecorded: Literal["fail", "simulate"] = "fail"
+    simulator: Simulator | None = None
+
+
+def make_options(
+    *,
+    fork: str | ForkPoint | None = None,
+    until: int | str | None = None,
+    mode: str | None = None,
+    tools: Iterable[str | Tool] = (),
+    unrecorded: str = "fail",
+    simulator: Simulator | None = None,
+) -> ReplayOptions:
+    """Options from what people write.
+
+    Raises OptionError, ForkError or ToolError for what means nothing.
+    """
+    if mode not in (None, "continuous", "isolated"):
+        raise OptionError(f"{mode!r} is no mode", remedy="Modes are continuous and isolated.")
+    if unrecorded not in ("fail", "simulate"):
+        raise OptionError(f"{unrecorded!r} is no policy for unrecorded calls", remedy="Policies are fail and simulate.")
+    if unrecorded == "simulate" and simulator is None:
+        raise OptionError(
+            "unrecorded calls are to be simulated, but there is no simulator",
+            remedy="Name one with the ini key statebase_simulator = module:callable.",
+        )
+    tools = list(tools)
+    found = [tool for tool in tools if isinstance(tool, Tool)]
+    found += find_tools(tool for tool in tools if isinstance(tool, str))
+    return ReplayOptions(
+        ForkPoint.parse(fork) if isinstance(fork, str) else fork,
+        parse_until(until),
+        mode,  # type: ignore[arg-type]
+        tuple(found),
+        unrecorded,  # type: ignore[arg-type]
+        simulator,
+    )
+
+
+def parse_until(until: int | str | None) -> int | Literal["end"] | None:
+    """`turn 3`, `3`, `end` or None as a turn number, `end` or None.
+
+    Raises ForkError for anything else.
+    """
+    if until is None or until == "end" or isinstance(until, int):
+        return until  # type: ignore[return-value]
+    number = until.strip().removeprefix("turn").strip()
+    if number == "end":
+        return "end"
+    if not number.isdecimal():
+        raise ForkError(f"{until!r} is no place to stop at", remedy="Write `turn N` or `end`.")
+    return int(number)

@@ -1,0 +1,191 @@
+"""What can happen in a session, one small type each. Events are never edited: every value in them is read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from .values import ABSENT
+
+Content: TypeAlias = Mapping[str, Any]
+"""`{type, content, …}` as the StateBase API has it: type is text, audio, image, tool_call, tool_result, error, …"""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCreated:
+    """The first event. `state` is version 0; ABSENT where the recording knows nothing of states."""
+
+    id: str
+    agent_id: str | None = None
+    user_id: str | None = None
+    at: str | None = None
+    state: Any = ABSENT
+    metadata: Mapping[str, Any] | None = None
+    actor: str | None = None
+    reasoning: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """The input of a turn. None where the agent speaks first; several where two came before any event."""
+
+    number: int
+    input: Content | list[Content] | None = None
+    at: str | None = None
+    authored: bool = False
+    """The words are the plan's (`inputs`), not the recorded user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Text beside calls in one message; the last text of a turn is its output instead."""
+
+    text: str
+    at: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled:
+    """One call of a tool with what came back."""
+
+    tool: str
+    arguments: Any = field(default_factory=dict)
+    """A mapping by parameter name; a text where the recorded arguments were not JSON."""
+    result: Any = ABSENT
+    error: Mapping[str, Any] | None = None
+    """A raised exception: `{type, message, …}`."""
+    is_error: bool = False
+    """The result says itself that it failed."""
+    step: int | None = None
+    """Calls of one step were made at once; their order means nothing."""
+    id: str | None = None
+    latency_ms: float | None = None
+    agent: str | None = None
+    at: str | None = None
+    during: int | None = None
+    """Position in the turn of the call inside which this one was made."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StateUpdated:
+    """A new state version; `value` is the whole state."""
+
+    version: int
+    value: Any
+    reasoning: str | None = None
+    actor: str | None = None
+    at: str | None = None
+    during: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StateRolledBack:
+    """A new state version equal to an earlier one."""
+
+    version: int
+    to_version: int
+    value: Any
+    reason: str | None = None
+    actor: str | None = None
+    at: str | None = None
+    during: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAdded:
+    """Something the agent was to remember beyond the session."""
+
+    content: str
+    type: str = "general"
+    tags: list[str] | None = None
+    id: str | None = None
+    actor: str | None = None
+    at: str | None = None
+    during: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySearched:
+    """A search in memory with its results, best first."""
+
+    query: str
+    results: list[Mapping[str, Any]] = field(default_factory=list)
+    at: str | None = None
+    during: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnAdded:
+    """The end of a turn: its output, or that it was interrupted."""
+
+    output: Any = ABSENT
+    """`{type, content}`; ABSENT where none was recorded."""
+    error: Mapping[str, Any] | None = None
+    """What the agent raised instead of answering: `{type, message, …}`."""
+    reasoning: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    interrupted: bool = False
+    actor: str | None = None
+    at: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionForked:
+    """Stands in a fork, just after what it took over from its source."""
+
+    id: str
+    source: str
+    point: str
+    """As `str(ForkPoint)`."""
+    version: int | None
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnded:
+    """The last event of a recording. `input` is what the user said last and nobody answered."""
+
+    reason: str | None = None
+    input: Content | list[Content] | None = None
+    at: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+StateEvent: TypeAlias = StateUpdated | StateRolledBack
+Event: TypeAlias = (
+    SessionCreated
+    | TurnStarted
+    | Said
+    | ToolCalled
+    | StateUpdated
+    | StateRolledBack
+    | MemoryAdded
+    | MemorySearched
+    | TurnAdded
+    | SessionForked
+    | SessionEnded
+)
+
+
+def input_text(content: Content | list[Content] | None) -> str:
+    """What the user said, as one text; several inputs are joined by line breaks."""
+    if content is None:
+        return ""
+    if isinstance(content, list):
+        return "\n".join(map(input_text, content))
+    said = content.get("content", "")
+    return said if isinstance(said, str) else str(said)
+
+
+def state_of(event: SessionCreated | StateUpdated | StateRolledBack) -> Any:
+    """The state that an event made, itself: not to be changed by the caller."""
+    return event.state if type(event) is SessionCreated else event.value  # type: ignore[union-attr]

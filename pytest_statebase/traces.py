@@ -1,0 +1,105 @@
+"""The events of a session as an auditor reads them. Actions and details are those of the StateBase API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .events import (
+    Event,
+    MemoryAdded,
+    SessionCreated,
+    SessionForked,
+    StateRolledBack,
+    StateUpdated,
+    TurnAdded,
+    TurnStarted,
+    state_of,
+)
+from .values import ABSENT, Absent
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One event: who (`actor`), when (`timestamp`), why (`reasoning`), what (`action`, `details`)."""
+
+    id: str
+    action: str
+    actor: str | None
+    timestamp: str | None
+    reasoning: str | None
+    details: Mapping[str, Any]
+
+
+def traces_of(session: str, events: Iterable[Event]) -> Iterator[Trace]:
+    """The traces that the events of a session leave, oldest first."""
+    prefix = f"trace_{session}"
+    turn: TurnStarted | None = None
+    state: Any = ABSENT
+    version: int | None = None
+    for index, event in enumerate(events):
+        if isinstance(event, TurnStarted):
+            turn = event
+        found = _trace_of(event, turn, state, version)
+        if isinstance(event, (SessionCreated, StateUpdated, StateRolledBack)):
+            state = state_of(event)
+            version = 0 if isinstance(event, SessionCreated) else event.version
+        if found is not None:
+            action, reasoning, details = found
+            yield Trace(f"{prefix}_{index}", action, getattr(event, "actor", None), event.at, reasoning, details)
+
+
+def _trace_of(
+    event: Event, turn: TurnStarted | None, state: Any, version: int | None
+) -> tuple[str, str | None, dict[str, Any]] | None:
+    """Action, reasoning and details, as the StateBase documentation on replay and audit tabulates them."""
+    match event:
+        case SessionCreated():
+            details = {
+                "agent_id": event.agent_id,
+                "user_id": event.user_id,
+                "initial_state": none_if_absent(event.state),
+            }
+            return "session.created", event.reasoning, {**details, "reasoning": event.reasoning}
+        case StateUpdated():
+            diff = state_diff(state, event.value)
+            return (
+                "state.updated",
+                event.reasoning,
+                {"reasoning": event.reasoning, "state_diff": diff, "version": event.version},
+            )
+        case StateRolledBack():
+            details = {"from_version": version, "to_version": event.to_version, "reason": event.reason}
+            return "state.rolled_back", event.reason, {**details, "reasoning": event.reason}
+        case TurnAdded():
+            details = {
+                "turn_number": turn.number if turn else None,
+                "input": turn.input if turn else None,
+                "output": none_if_absent(event.output),
+                "metadata": event.metadata or {},
+            }
+            return "turn.added", event.reasoning, {**details, "reasoning": event.reasoning}
+        case MemoryAdded():
+            return "memory.created", None, {"content": event.content, "type": event.type, "tags": event.tags or []}
+        case SessionForked():
+            details = {"source_session": event.source, "source_session_id": event.source, "fork_version": event.version}
+            return "session.forked", None, details
+        case _:
+            return None
+
+
+def none_if_absent(value: Any | Absent) -> Any:
+    """None for what was not recorded, for interfaces that know no absence."""
+    return None if value is ABSENT else value
+
+
+def state_diff(before: Any, after: Any) -> dict[str, Any]:
+    """The top-level difference of two states as a trace tells it: `{added, removed, modified}`."""
+    old = before if isinstance(before, Mapping) else {}
+    new = after if isinstance(after, Mapping) else {}
+    return {
+        "added": {key: new[key] for key in new if key not in old},
+        "removed": {key: old[key] for key in old if key not in new},
+        "modified": {key: {"from": old[key], "to": new[key]} for key in new if key in old and old[key] != new[key]},
+    }
