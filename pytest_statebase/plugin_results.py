@@ -79,8 +79,9 @@ class Results:
             if path is not None:
                 try:
                     write(path, rows, self.run(rows))
-                except OSError as error:
-                    self.failures.append(f"{path} could not be written: {error.strerror or error}")
+                except Exception as error:  # whatever goes wrong here must not cost the run its outcome
+                    why = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+                    self.failures.append(f"{path} could not be written: {why}")
         if self.failures and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 

@@ -1,4 +1,4 @@
-"""A value as the canonical parts that reading it back would give (see `yamlread`)."""
+"""A value as the canonical parts that reading it back would give (see `parts`)."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import UnstorableError
-from .tags import UNORDERED, escape_surrogates, form_of
-from .yamlread import END, LIST, MAP, MAX_DEPTH
+from .parts import END, LIST, MAP, canonical_text, tag_part, text_part, word_part
+from .tags import TYPED, UNORDERED, escape_surrogates, form_of
+from .yamlread import MAX_DEPTH
 
 _MAX_JSON_DEPTH = 100
-_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 
 _Frame = tuple[Iterator[tuple[Any, Any]], bool]
 
 
-def canonical_text(parts: list[Any]) -> str:
-    """The parts as one JSON text: equal exactly where the parts are, to the type."""
-    return _encoder.encode(parts)
-
-
-def parts_of(value: Any, *, path: str = "") -> list[Any]:
+def parts_of(value: Any, *, path: str = "") -> list[str]:
     """The canonical parts of a value.
 
     path: names the value in errors.
@@ -33,11 +28,11 @@ def parts_of(value: Any, *, path: str = "") -> list[Any]:
 class _Flattener:
     def __init__(self, path: str) -> None:
         self.path = path
-        self.parts: list[Any] = []
+        self.parts: list[str] = []
         self.keys: list[Any] = []
         self.stack: list[_Frame] = []
 
-    def flatten(self, value: Any) -> list[Any]:
+    def flatten(self, value: Any) -> list[str]:
         self.put(value)
         while self.stack:
             steps, is_map = self.stack[-1]
@@ -64,7 +59,7 @@ class _Flattener:
         if kind is str:
             self.put_text(value)
         elif value is None or kind is bool or kind is int or kind is float:
-            self.parts.append(value)
+            self.parts.append(word_part(value))
         elif kind is dict:
             self.begin(MAP, iter(value.items()), True)
         elif kind is list:
@@ -78,20 +73,20 @@ class _Flattener:
         self.parts.append(marker)
         self.stack.append((steps, is_map))
 
-    def put_text(self, text: str) -> None:
-        if text[:1] in ("{", "["):
+    def put_text(self, text: str, *, structured: bool = True) -> None:
+        if structured and text[:1] in ("{", "["):
             structure = json_structure(text)
             if structure is not None:
-                self.parts.append(["!json"])
+                self.parts.append(tag_part("!json"))
                 self.put(structure)
                 return
         if not text.isascii():
             try:
                 text.encode()
             except UnicodeEncodeError:
-                self.parts.append(["!surrogates"])
+                self.parts.append(tag_part("!surrogates"))
                 text = escape_surrogates(text)
-        self.parts.append(text)
+        self.parts.append(text_part(text))
 
     def put_tagged(self, value: Any) -> None:
         try:
@@ -99,21 +94,25 @@ class _Flattener:
         except (TypeError, ValueError, AttributeError) as error:
             raise self.unstorable(str(error)) from None
         if tag in UNORDERED:
-            form = sorted(form, key=lambda item: canonical_text(parts_of(item, path=self.shown())))
-        self.parts.append([tag])
+            form = sorted(form, key=lambda item: canonical_text(self.hashable(item, "an element")))
+        self.parts.append(tag_part(tag))
         if type(form) is str:
-            self.parts.append(form)
+            self.parts.append(text_part(form))
         else:
             self.put(form)
 
     def put_key(self, key: Any) -> None:
-        if type(key) is str and key[:1] not in ("{", "["):
-            self.put_text(key)
-            return
-        parts = [key] if type(key) is str else parts_of(key, path=self.shown())
-        if MAP in parts:
-            raise self.unstorable(f"a key of type {type(key).__qualname__} has no form in a record")
-        self.parts.extend(parts)
+        if type(key) is str:
+            self.put_text(key, structured=False)
+        else:
+            self.parts.extend(self.hashable(key, "a key"))
+
+    def hashable(self, value: Any, role: str) -> list[str]:
+        """The parts of a key or an element of a set: what reads back as data with fields cannot be one."""
+        parts = parts_of(value, path=self.shown())
+        if any(tag_part(tag) in parts for tag in TYPED):
+            raise self.unstorable(f"{role} of type {type(value).__qualname__} has no form in a record")
+        return parts
 
     def shown(self) -> str:
         return self.path + "".join(_step(key) for key in self.keys) or "value"

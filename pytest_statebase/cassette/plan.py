@@ -16,6 +16,22 @@ Mode: TypeAlias = Literal["continuous", "isolated"]
 Gate: TypeAlias = Literal["block", "warn"]
 
 
+def path_of(value: Any, keys: tuple[Any, ...]) -> str:
+    """`expect.2.output.contains[0]` for the keys that lead there in `value`."""
+    path = ""
+    for key in keys:
+        path += f"[{key}]" if type(value) is list else f".{key}" if path else f"{key}"
+        value = value[key] if type(value) in (dict, list) else None
+    return path
+
+
+def _paths(value: Any, keys: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    steps = value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
+    for key, item in steps:
+        yield (*keys, key)
+        yield from _paths(item, (*keys, key))
+
+
 class Positions(Mapping[str, Where]):
     """Where each key and item of a plan stands: `expect.2.output.matches` → `file:line:column`."""
 
@@ -28,18 +44,10 @@ class Positions(Mapping[str, Where]):
 
     def _all(self) -> dict[str, Where]:
         if self._table is None:
-            self._table = {}
-            if self._document is not None:
-                self._collect(self._document.value, (), "")
+            document = self._document
+            paths = _paths(document.value, ()) if document else ()
+            self._table = {path_of(document.value, keys): self.at(*keys) for keys in paths} if document else {}
         return self._table
-
-    def _collect(self, value: Any, keys: tuple[Any, ...], path: str) -> None:
-        steps = value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
-        for key, item in steps:
-            inner = f"{path}[{key}]" if type(value) is list else f"{path}.{key}".lstrip(".")
-            assert self._table is not None
-            self._table[inner] = self.at(*keys, key)
-            self._collect(item, (*keys, key), inner)
 
     def at(self, *keys: Any) -> Where:
         """Where what stands under the keys is, or the nearest thing around it."""

@@ -12,7 +12,7 @@ from ..errors import ForkError, FormatVersionError, PlanError
 from ..ledger import ForkPoint
 from ..values import ABSENT
 from .files import read_bytes
-from .plan import Answer, Expect, OutputExpect, Plan, Positions, ReplaySpec, ToolRules, ToolsExpect
+from .plan import Answer, Expect, OutputExpect, Plan, Positions, ReplaySpec, ToolRules, ToolsExpect, path_of
 from .yamlread import Document, parse
 
 FORMAT = 1
@@ -27,8 +27,12 @@ class Reading:
     """One file being read: knows where everything stands."""
 
     def __init__(self, name: str, document: Document) -> None:
-        self.name = name
+        self.document = document
         self.positions = Positions(name, document)
+
+    def name(self, keys: Keys) -> str:
+        """`expect.2.output.contains[0]`, as an error names it."""
+        return f"`{path_of(self.document.value, keys)}`" if keys else "the file"
 
     def wrong(self, what: str, keys: Keys, remedy: str) -> PlanError:
         return PlanError(what, where=self.positions.at(*keys), remedy=remedy)
@@ -36,14 +40,14 @@ class Reading:
     def mapping(self, value: Any, keys: Keys, what: str = "") -> dict[Any, Any]:
         if type(value) is not dict:
             raise self.wrong(
-                f"{_name(keys)} must be a mapping{what}, not {_shown(value)}", keys, "Write it as `key: value`."
+                f"{self.name(keys)} must be a mapping{what}, not {_shown(value)}", keys, "Write it as `key: value`."
             )
         return value
 
     def text(self, value: Any, keys: Keys) -> str:
         if type(value) is not str or not value:
             raise self.wrong(
-                f"{_name(keys)} must be a text, not {_shown(value)}", keys, "Put it in quotes, if it is one."
+                f"{self.name(keys)} must be a text, not {_shown(value)}", keys, "Put it in quotes, if it is one."
             )
         return value
 
@@ -61,7 +65,7 @@ class Reading:
     def one_of(self, value: Any, keys: Keys, allowed: Iterable[str]) -> Any:
         if value not in allowed:
             choice = " or ".join(allowed)
-            raise self.wrong(f"{_name(keys)} must be {choice}, not {_shown(value)}", keys, f"Write {choice}.")
+            raise self.wrong(f"{self.name(keys)} must be {choice}, not {_shown(value)}", keys, f"Write {choice}.")
         return value
 
     def fields(self, value: Any, keys: Keys, table: _Table) -> dict[str, Any]:
@@ -77,13 +81,8 @@ class Reading:
     def unknown(self, key: Any, keys: Keys, known: Iterable[str]) -> PlanError:
         near = get_close_matches(str(key), known, 1)
         hint = f"Did you mean `{near[0]}`? " if near else ""
-        place = f" in {_name(keys[:-1])}" if len(keys) > 1 else ""
+        place = f" in {self.name(keys[:-1])}" if len(keys) > 1 else ""
         return self.wrong(f"unknown key `{key}`{place}", keys, f"{hint}Known keys: {', '.join(known)}.")
-
-
-def _name(keys: Keys) -> str:
-    text = "".join(f"[{key}]" if type(key) is int and at else f".{key}" for at, key in enumerate(keys))
-    return f"`{text.lstrip('.')}`" if keys else "the file"
 
 
 def _shown(value: Any) -> str:
@@ -174,7 +173,9 @@ _EXPECT: _Table = {"output": _expect_output, "tools": _expect_tools, "state": _e
 def _some(reading: Reading, value: Any, keys: Keys, table: _Table) -> dict[str, Any]:
     fields = reading.fields(value, keys, table)
     if not fields:
-        raise reading.wrong(f"{_name(keys)} expects nothing", keys, f"Add one of {', '.join(table)}, or leave it out.")
+        raise reading.wrong(
+            f"{reading.name(keys)} expects nothing", keys, f"Add one of {', '.join(table)}, or leave it out."
+        )
     return fields
 
 
@@ -227,7 +228,9 @@ def _gate(reading: Reading, value: Any, keys: Keys) -> Any:
 
 def _flag(reading: Reading, value: Any, keys: Keys) -> bool:
     if type(value) is not bool:
-        raise reading.wrong(f"{_name(keys)} must be true or false, not {_shown(value)}", keys, "Write true or false.")
+        raise reading.wrong(
+            f"{reading.name(keys)} must be true or false, not {_shown(value)}", keys, "Write true or false."
+        )
     return value
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import FormatVersionError, RecordError, SealError, UnstorableError
+from ..errors import FileError, FormatVersionError, RecordError, SealError, UnstorableError
 from ..ledger import (
     Event,
     Ledger,
@@ -31,6 +31,7 @@ from .yamlwrite import document_text
 FORMAT = 1
 _KINDS = ("session", "turn", "event", "end")
 _TURN_KEYS = frozenset({"kind", "events", "unfinished", *shapes.STARTED.keys})
+_END = re.compile(rb"^[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?end\b", re.MULTILINE)
 _ITEM = re.compile(r"\.events\[(\d+)\]\.?")
 
 
@@ -47,19 +48,32 @@ def read_record(path: str | os.PathLike[str], *, warnings: list[str] | None = No
 def ledger_from(data: bytes, *, where: str, warnings: list[str] | None = None) -> Ledger:
     """As `read_record`, from bytes in UTF-8."""
     chain, builder = Chain(), _Builder()
-    for position, document in enumerate(parse(data, where=where)):
-        if position == 0:
-            check_version(document, where)
+    for document in _documents_of(data, where):
         chain.add(document)
         builder.add(document.value)
     result = chain.check(where) if builder.complete else None
-    if builder.problem is not None:
+    if builder.problem is not None and (builder.complete or builder.problem[0] < builder.position):
         raise _located(data, where, *builder.problem)
     if result is None:
         raise _cut_off(data, where, chain)
     if result.state == "unsealed" and warnings is not None:
         warnings.append(f"{where}: {result.message}; `pytest-statebase seal` adds one")
     return Ledger(builder.events)
+
+
+def _documents_of(data: bytes, where: str) -> Iterator[Document]:
+    """The documents of a record in a known format. An error in one that has no end says that it was cut off."""
+    documents = parse(data, where=where)
+    try:
+        first = next(documents)
+        check_version(first, where)
+        yield first
+        yield from documents
+    except FileError as error:
+        if isinstance(error, RecordError | FormatVersionError) or _END.search(data):
+            raise
+        remedy = "The record has no `kind: end`, so it was cut off: restore it from version control."
+        raise RecordError(error.what, where=error.where, remedy=remedy) from None
 
 
 def verify(path: str | os.PathLike[str]) -> Verification:
@@ -73,9 +87,7 @@ def verify(path: str | os.PathLike[str]) -> Verification:
 
 def _chain_of(data: bytes, where: str) -> Chain:
     chain, kind = Chain(), None
-    for position, document in enumerate(parse(data, where=where)):
-        if position == 0:
-            check_version(document, where)
+    for document in _documents_of(data, where):
         chain.add(document)
         kind = document.value.get("kind") if type(document.value) is dict else None
     if kind != "end":
@@ -158,14 +170,12 @@ class _Builder:
 
     def add(self, value: Any) -> None:
         self.position += 1
-        if self.problem is not None:
-            self.complete = type(value) is dict and value.get("kind") == "end"
-            return
-        try:
-            self.add_document(value)
-        except MalformedError as problem:
-            self.problem = (self.position, problem)
-            self.complete = type(value) is dict and value.get("kind") == "end"
+        if self.problem is None:
+            try:
+                self.add_document(value)
+            except MalformedError as problem:
+                self.problem = (self.position, problem)
+        self.complete |= type(value) is dict and value.get("kind") == "end"
 
     def add_document(self, value: Any) -> None:
         if type(value) is not dict:
@@ -199,8 +209,9 @@ class _Builder:
         started: TurnStarted = shapes.decode(
             shapes.STARTED, {key: item for key, item in value.items() if key in shapes.STARTED.keys}
         )
-        wanted = self.turn + 1 if self.turn else max(started.number, 1)
-        if started.number != wanted:
+        if started.number < 1:
+            raise MalformedError(f"turn {started.number} cannot be: turns are numbered from 1", "number")
+        if self.turn and started.number != self.turn + 1:
             raise MalformedError(
                 f"turn {started.number} follows turn {self.turn}; turns are numbered one by one", "number"
             )
@@ -259,7 +270,6 @@ class _Builder:
         self.states[version] = value
 
     def add_end(self, value: dict[Any, Any]) -> None:
-        self.complete = True
         if value.get("ended") is not False:
             form = {key: item for key, item in value.items() if key not in ("kind", "seal", "documents")}
             self.events.append(shapes.decode(shapes.ENDED, form))
@@ -294,7 +304,7 @@ def record_bytes(ledger: Ledger, *, sealed: bool = True) -> bytes:
     return "---\n".join(texts).encode()
 
 
-def _stored(document: dict[Any, Any]) -> list[Any]:
+def _stored(document: dict[Any, Any]) -> list[str]:
     try:
         return parts_of(document)
     except UnstorableError as error:

@@ -1,6 +1,6 @@
 """The seal: SHA-256 over what a record says, so that layout, comments and line ends are free.
 
-The digest of a document is that of the JSON text of its canonical parts (see `yamlread`). The seal chains the digests:
+The digest of a document is that of its canonical parts (see `parts`), joined, in UTF-8. The seal chains the digests:
 each link is the digest of the link before it and the document's digest; the last document counts without its `seal`.
 """
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..errors import SealError
-from .canonical import canonical_text
-from .yamlread import END, LIST, MAP, Document
+from .parts import after, canonical_text
+from .yamlread import Document
 
 SHORT = 12
 _PREFIX = "sha256:"
@@ -63,7 +63,7 @@ class Chain:
         digest = self.extend(parts)
         self.seen.append(_Seen(digest, document.line, *_label(value)))
 
-    def extend(self, parts: list[Any]) -> str:
+    def extend(self, parts: list[str]) -> str:
         """Add a document's parts; its own digest, shortened."""
         digest = hashlib.sha256(canonical_text(parts).encode("utf-8", "surrogatepass"))
         self.link = hashlib.sha256(self.link + digest.digest()).digest()
@@ -131,28 +131,12 @@ def _label(value: Any) -> tuple[str, int | None]:
     return f"kind {kind}" if isinstance(kind, str) else "no kind", None
 
 
-def without_seal(parts: list[Any]) -> list[Any]:
+def without_seal(parts: list[str]) -> list[str]:
     """The parts of the last document without its key `seal`."""
     at = 1
     while at < len(parts) - 1:
-        after = _after(parts, _after(parts, at))
+        end = after(parts, after(parts, at))
         if parts[at] == "seal":
-            return parts[:at] + parts[after:]
-        at = after
+            return parts[:at] + parts[end:]
+        at = end
     return parts
-
-
-def _after(parts: list[Any], at: int) -> int:
-    """The position after the node that begins at `at`."""
-    depth = 0
-    while True:
-        part = parts[at]
-        at += 1
-        if part is MAP or part is LIST:
-            depth += 1
-        elif part is END:
-            depth -= 1
-        elif type(part) is list:
-            continue
-        if depth == 0:
-            return at

@@ -16,7 +16,7 @@ from pathlib import Path, PosixPath, WindowsPath
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from ..values import TypedData, fields_of
+from ..values import ABSENT, TypedData, fields_of
 
 _ESCAPED = re.compile(r"[\\\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\(\\|u[0-9a-f]{4})|\\")
@@ -114,8 +114,8 @@ def form_of(value: Any) -> tuple[str, Any]:
         return _LIST_FORMS[kind], _items(value)
     if kind in _MAPPING_FORMS:
         return _MAPPING_FORMS[kind], dict(value)
-    typed = value if isinstance(value, TypedData) else typed_data(value)
-    if typed is None:
+    typed = value if kind is TypedData else typed_data(value)
+    if typed is None or value is ABSENT:
         raise TypeError(f"the type {type_name(kind)} has no form in a record")
     return _TYPED_TAGS[typed.kind], _typed_form(typed)
 
@@ -220,5 +220,6 @@ MAPPINGS: dict[str, Callable[[dict[Any, Any]], Any]] = {
 }
 """What a tagged mapping becomes."""
 
+TYPED = tuple(_TYPED_TAGS.values())
 UNORDERED = frozenset({"!set", "!frozenset"})
 KNOWN = sorted({*SCALARS, *LISTS, *MAPPINGS})

@@ -3,8 +3,7 @@
 Plain scalars are `null`, `true`, `false`, JSON numbers, `.inf`, `-.inf` and `.nan`; every other scalar is text.
 Duplicate keys, merge keys, empty plain scalars and unknown tags are errors. Aliases are copied apart, within a limit.
 
-While it reads it collects the canonical parts of each document, which the seal is computed from: a flat list in which a
-scalar is its value, `{}` begins a mapping, `[]` a list, `[0]` ends either, and `["!tag"]` stands before what it tags.
+While it reads it collects the canonical parts of each document (see `parts`), which the seal is computed from.
 """
 
 from __future__ import annotations
@@ -34,26 +33,23 @@ from yaml.scanner import Scanner as _PureScanner
 from ..errors import FileError
 from ..values import copy_value
 from . import tags
+from .parts import END, LIST, MAP, MARK, after, begins, is_tag, part_of, tag_part, text_part
 
 MAX_DEPTH = 1000
 """Containers inside one another."""
 MAX_COPIED = 1_000_000
 """Characters that all aliases of a file may stand for, where a node counts as ten."""
-_MAX_MEMO = 20_000
-_MAX_MEMO_TEXT = 64
-
-MAP: dict[str, Any] = {}
-LIST: list[Any] = []
-END = [0]
 
 _NO_KEY: Any = object()
 _TOO_DEEP = f"the nesting is deeper than {MAX_DEPTH}"
 _HOSTILE = "No recording needs that: the file is broken or hostile."
 _WORDS = {"null": None, "true": True, "false": False, ".inf": math.inf, "-.inf": -math.inf, ".nan": math.nan}
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)((?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
-_NUMERIC = frozenset("-0123456789")
-_memo: dict[str, Any] = {}
-"""What plain scalars mean, which depends on nothing but their text; the same few dozen keys stand in every record."""
+_SPECIAL = frozenset("-0123456789.ntf<") | {""}
+"""How plain scalars begin that may be no text."""
+_MAX_TEXTS = 1000
+_texts: set[str] = set()
+"""Plain scalars that begin so and are texts all the same, such as `type` and `tool`, which come by the thousand."""
 
 Position = tuple[int, int]
 """Line and column, from 0."""
@@ -64,23 +60,39 @@ class Document:
     """One document of a stream."""
 
     value: Any
-    parts: list[Any]
+    parts: list[str]
     line: int
     """Where it begins, from 1."""
-    marks: dict[tuple[int, Any], Position] | None = None
-    """Line and column of each key and item, by `(id(container), key or index)`, where they were asked for."""
+    marks: Mapping[int, Position]
+    """Line and column, from 0, of each event by the position of its first part, where they were asked for."""
 
     def position(self, *keys: Any) -> Position:
-        """Line and column, from 1, of what stands under the keys, or of the nearest container that is there."""
-        line, column = self.line - 1, 0
-        value = self.value
+        """Line and column, from 1, of what stands under the keys, or of the nearest thing around it."""
+        at = found = 0
         for key in keys:
-            found = (self.marks or {}).get((id(value), key))
-            if found is None:
+            step = self._step(at, key)
+            if step is None:
                 break
-            line, column = found
-            value = value[key]
+            found, at = step
+        line, column = self.marks.get(found, (self.line - 1, 0))
         return line + 1, column + 1
+
+    def _step(self, at: int, key: Any) -> tuple[int, int] | None:
+        """Where in the parts the key, or item, of the container at `at` stands, and its value."""
+        parts = self.parts
+        at += is_tag(parts[at])
+        if not begins(parts[at]):
+            return None
+        is_map = parts[at] == MAP
+        at += 1
+        count, wanted = 0, part_of(key)
+        while parts[at] != END:
+            value = after(parts, at) if is_map else at
+            if parts[at] == wanted if is_map else count == key:
+                return at, value
+            at = after(parts, value)
+            count += 1
+        return None
 
 
 def parse(data: bytes, *, where: str, marks: bool = False) -> Iterator[Document]:
@@ -124,14 +136,25 @@ class _Reader:
     def __init__(self, data: bytes, *, where: str, marks: bool) -> None:
         self.where = where
         self.data = data
-        self.parts: list[Any] = []
-        self.anchors: dict[str, tuple[Any, list[Any], int] | None] = {}
+        self.parts: list[str] = []
+        self.anchors: dict[str, tuple[Any, list[str], int] | None] = {}
         self.copied = 0
-        self.marks: dict[tuple[int, Any], Position] | None = {} if marks else None
+        self.marks: dict[int, Position] = {}
         try:
-            self.get = _events(data)
+            events = _events(data)
         except yaml.YAMLError as error:
             raise self.broken(error) from None
+        self.get = self.marking(events) if marks else events
+
+    def marking(self, events: Callable[[], Any]) -> Callable[[], Any]:
+        """The events, with the position of each kept under that of its first part."""
+
+        def get() -> Any:
+            event = events()
+            self.marks[len(self.parts)] = (event.start_mark.line, event.start_mark.column)
+            return event
+
+        return get
 
     def documents(self) -> Iterator[Document]:
         get = self.get
@@ -140,8 +163,7 @@ class _Reader:
             while type(event := get()) is not StreamEndEvent:
                 self.parts = []
                 self.anchors = {}
-                if self.marks is not None:
-                    self.marks = {}
+                self.marks = {}
                 line = event.start_mark.line + (2 if event.explicit else 1)
                 value = self.node()
                 yield Document(value, self.parts, line, self.marks)
@@ -150,11 +172,11 @@ class _Reader:
 
     def node(self) -> Any:
         """The root of the document that has just begun. One loop: a call for each event would halve the speed."""
-        get, memo, marks, part = self.get, _memo, self.marks, self.parts.append
+        get, part, special, texts, no_key = self.get, self.parts.append, _SPECIAL, _texts, _NO_KEY
         stack: list[tuple[Any, Any, Any, _Open | None]] = []
         container: Any = []
         add: Any = container.append
-        key = _NO_KEY
+        key = no_key
         while True:
             event = get()
             kind = type(event)
@@ -162,62 +184,70 @@ class _Reader:
                 value = event.value
                 plain, quoted = event.implicit
                 if plain:
-                    value = memo.get(text := value, memo)
-                    if value is memo:
-                        value = self.plain(text, event)
-                    part(value)
+                    if value[:1] in special and value not in texts:
+                        value = self.plain(value, event)
+                    else:
+                        part(value)
                 elif quoted:
-                    part(value)
+                    part(value if "\0" not in value else text_part(value))
                 else:
                     value = self.tagged(value, event)
                 if event.anchor is not None:
                     self.anchors[event.anchor] = _anchored(value, self.parts[-1 if plain or quoted else -2 :])
-            elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                if add is not None:
+                    add(value)
+                elif key is not no_key:
+                    container[key] = value
+                    key = no_key
+                elif value in container:
+                    raise self.duplicate(value, event)
+                else:
+                    key = value
+                continue
+            if kind is MappingStartEvent or kind is SequenceStartEvent:
+                if len(stack) >= MAX_DEPTH:
+                    raise self.error(_TOO_DEEP, event, _HOSTILE)
+                note = None if event.tag is None and event.anchor is None else self.open(event)
+                stack.append((container, add, key, note))
+                container, key = ({}, no_key) if kind is MappingStartEvent else ([], None)
+                add = None if key is no_key else container.append
+                part(MAP if key is no_key else LIST)
+                continue
+            if kind is MappingEndEvent or kind is SequenceEndEvent:
                 part(END)
                 value = container
                 container, add, key, note = stack.pop()
                 if note is not None:
                     value = self.close(value, note)
-            elif kind is MappingStartEvent or kind is SequenceStartEvent:
-                if marks is not None or len(stack) >= MAX_DEPTH:
-                    self.enter(container, event, len(stack))
-                note = None if event.tag is None and event.anchor is None else self.open(event)
-                stack.append((container, add, key, note))
-                container, key = ({}, _NO_KEY) if kind is MappingStartEvent else ([], None)
-                add = None if key is _NO_KEY else container.append
-                part(MAP if key is _NO_KEY else LIST)
-                continue
             elif kind is DocumentEndEvent:
                 return container[0]
             else:
                 value = self.alias(event)
             if add is not None:
-                if marks is not None and kind is ScalarEvent:
-                    self.mark(container, len(container), event)
                 add(value)
-            elif key is _NO_KEY:
-                fresh = type(value) is str and value not in container and marks is None
-                key = value if fresh else self.key(container, value, event)
-            else:
+            elif key is not no_key:
                 container[key] = value
-                key = _NO_KEY
+                key = no_key
+            else:
+                key = self.key(container, value, event)
 
     def plain(self, text: str, event: Any) -> Any:
-        """What a plain scalar that is not in the memo means."""
+        """What a plain scalar means that may be no text; adds its part."""
+        if text in _WORDS:
+            self.parts.append(MARK + text)
+            return _WORDS[text]
+        match = _NUMBER.fullmatch(text)
+        if match is not None:
+            self.parts.append(MARK + text)
+            return float(text) if match[1] else self.integer(text, event)
         if not text:
             raise self.error("a value is missing", event, 'Write null, or "" for an empty text.')
         if text == "<<":
             raise self.error("merge keys (<<) are not read", event, 'Write the keys out, or quote "<<" if it is text.')
-        value: Any = _WORDS.get(text, text)
-        if text[0] in _NUMERIC:
-            match = _NUMBER.fullmatch(text)
-            if match is not None:
-                value = float(text) if match[1] else self.integer(text, event)
-        if len(text) <= _MAX_MEMO_TEXT:
-            if len(_memo) >= _MAX_MEMO:
-                _memo.clear()
-            _memo[text] = value
-        return value
+        if len(_texts) < _MAX_TEXTS:
+            _texts.add(text)
+        self.parts.append(text)
+        return text
 
     def integer(self, text: str, event: Any) -> int:
         try:
@@ -226,8 +256,8 @@ class _Reader:
             raise self.error(f"an integer of {len(text)} digits", event, "Quote it if it is text.") from None
 
     def tagged(self, text: str, event: Any) -> Any:
-        self.parts.append([event.tag])
-        self.parts.append(text)
+        self.parts.append(tag_part(event.tag))
+        self.parts.append(text_part(text))
         return self.build(tags.SCALARS, event.tag, text, event)
 
     def build(self, table: Mapping[str, Callable[[Any], Any]], tag: str, form: Any, event: Any) -> Any:
@@ -240,18 +270,12 @@ class _Reader:
             found = f" {form!r:.60}" if isinstance(form, str) else ""
             raise self.error(f"{tag}{found} cannot be read: {error}", event, "Correct the value or its tag.") from None
 
-    def enter(self, container: Any, event: Any, depth: int) -> None:
-        if depth >= MAX_DEPTH:
-            raise self.error(_TOO_DEEP, event, _HOSTILE)
-        if type(container) is list:
-            self.mark(container, len(container), event)
-
     def open(self, event: Any) -> _Open:
         if event.anchor is not None:
             self.anchors[event.anchor] = None
         start = len(self.parts)
         if event.tag is not None:
-            self.parts.append([event.tag])
+            self.parts.append(tag_part(event.tag))
         return _Open(event.tag, event.anchor, event, start)
 
     def close(self, value: Any, note: _Open) -> Any:
@@ -281,23 +305,18 @@ class _Reader:
             raise self.error(f"*{event.anchor} nests too deep", event, "Write the value out.") from None
 
     def key(self, container: dict[Any, Any], key: Any, event: Any) -> Any:
-        """`key`, checked, with its position kept where positions are wanted."""
+        """A key that is no scalar, checked."""
         try:
             double = key in container
         except TypeError:
             raise self.error("a list or a mapping cannot be a key", event, "Quote the key if it is text.") from None
         if double:
-            raise self.error(
-                f"the key {key!r:.60} stands twice",
-                event,
-                "Keep one of them; a merge of two versions may have left both.",
-            )
-        self.mark(container, key, event)
+            raise self.duplicate(key, event)
         return key
 
-    def mark(self, container: Any, at: Any, event: Any) -> None:
-        if self.marks is not None:
-            self.marks[id(container), at] = (event.start_mark.line, event.start_mark.column)
+    def duplicate(self, key: Any, event: Any) -> FileError:
+        remedy = "Keep one of them; a merge of two versions may have left both."
+        return self.error(f"the key {key!r:.60} stands twice", event, remedy)
 
     def error(self, what: str, event: Any, remedy: str) -> FileError:
         mark = event.start_mark
@@ -316,7 +335,8 @@ class _Reader:
     def broken(self, error: yaml.YAMLError) -> FileError:
         """The parser's complaint as one of ours."""
         if isinstance(error, ReaderError):
-            counts_bytes = isinstance(error.character, int)
+            # libyaml counts bytes, the pure parser characters.
+            counts_bytes = yaml.__with_libyaml__
             before = self.data[: error.position].decode() if counts_bytes else self.data.decode()[: error.position]
             line, column = before.count("\n"), len(before) - before.rfind("\n") - 1
             what = f"the character U+{_code(error.character):04X} cannot stand in YAML"
@@ -325,6 +345,9 @@ class _Reader:
             mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
             line, column = (mark.line, mark.column) if mark else (0, 0)
             what, remedy = self.syntax(error, line)
+            last = self.data.count(b"\n")
+            if line > last:
+                line, column = last, len(self.data) - self.data.rfind(b"\n") - 1
         return FileError(what, where=f"{self.where}:{line + 1}:{column + 1}", remedy=remedy)
 
     def syntax(self, error: yaml.YAMLError, line: int) -> tuple[str, str]:
@@ -342,6 +365,6 @@ def _code(character: Any) -> int:
     return character if isinstance(character, int) else ord(character)
 
 
-def _anchored(value: Any, parts: list[Any]) -> tuple[Any, list[Any], int]:
+def _anchored(value: Any, parts: list[str]) -> tuple[Any, list[str], int]:
     """An anchored value, its canonical parts, and its weight in characters."""
-    return value, parts, sum(10 + len(part) if type(part) is str else 10 for part in parts)
+    return value, parts, sum(10 + len(part) for part in parts)

@@ -5,15 +5,15 @@ Own layout instead of libyaml's emitter, which escapes every character beyond U+
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UnstorableError
-from .canonical import canonical_text, parts_of
-from .yamlread import END, LIST, MAP, parse
+from .canonical import parts_of
+from .parts import END, MAP, begins, canonical_text, is_tag, text_of
+from .yamlread import parse
 
 WIDTH = 110
 """Longer texts are folded."""
@@ -27,14 +27,15 @@ _LINE = re.compile(f"[{_SHOWN}]*")
 _LINES = re.compile(f"[{_SHOWN}\t\n]*")
 _PLAIN_START = re.compile(r"[^\W\d]|[/($]")
 _NOT_PLAIN = re.compile(r": | #|:$| $")
-_NOT_FLOW = re.compile(r"[,\[\]{}:#]")
+# PyYAML's own parser takes no `?` in a plain text in flow style.
+_NOT_FLOW = re.compile(r"[,\[\]{}:#?]")
 _WORDS = re.compile(r"y|n|yes|no|on|off|true|false|null|nan|inf", re.IGNORECASE)
 _TO_ESCAPE = re.compile(f'[^{_SHOWN}]|["\\\\]')
 _FOLD = re.compile(r"(?<=[^ ]) (?=[^ ])")
 _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\x00": "\\0"}
 
 
-def dump(documents: Iterable[Any], *, path: str = "") -> tuple[bytes, list[list[Any]]]:
+def dump(documents: Iterable[Any], *, path: str = "") -> tuple[bytes, list[list[str]]]:
     """The documents as a YAML stream in UTF-8, and the canonical parts of each.
 
     Every document is read back before it is handed out.
@@ -49,7 +50,7 @@ def dump(documents: Iterable[Any], *, path: str = "") -> tuple[bytes, list[list[
     return "---\n".join(texts).encode(), kept
 
 
-def document_text(parts: list[Any], *, path: str = "") -> str:
+def document_text(parts: list[str], *, path: str = "") -> str:
     """One document as YAML, checked by reading it back."""
     wanted = canonical_text(parts)
     for quoted in (False, True):
@@ -62,25 +63,12 @@ def document_text(parts: list[Any], *, path: str = "") -> str:
     )
 
 
-def scalar(value: Any, *, flow: bool = False) -> str:
+def scalar(part: str, *, flow: bool = False) -> str:
     """A scalar on one line."""
-    if type(value) is str:
-        return value if _is_plain(value, flow) else double_quoted(value)
-    if value is None:
-        return "null"
-    if type(value) is bool:
-        return "true" if value else "false"
-    if type(value) is int:
-        return str(value)
-    return _float(value)
-
-
-def _float(value: float) -> str:
-    if math.isfinite(value):
-        text = repr(value)
-        # YAML 1.1 reads 1e+16 as a text, 1.0e+16 as a number.
-        return text if "e" not in text or "." in text else text.replace("e", ".0e")
-    return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
+    text = text_of(part)
+    if text is None:
+        return part[1:]
+    return text if _is_plain(text, flow) else double_quoted(text)
 
 
 def _is_plain(text: str, flow: bool) -> bool:
@@ -158,7 +146,7 @@ class _Frame:
 class _Layout:
     """Lays out the parts of one document."""
 
-    def __init__(self, parts: list[Any], *, quoted: bool) -> None:
+    def __init__(self, parts: list[str], *, quoted: bool) -> None:
         self.parts = parts
         self.quoted = quoted
         self.inline, self.ends = measure(parts)
@@ -208,18 +196,18 @@ class _Layout:
 
     def one_line(self, at: int) -> tuple[str, int]:
         """A key, however long, on one line, and what comes after it."""
-        start = at + 1 if _is_tag(self.parts[at]) else at
+        start = at + 1 if is_tag(self.parts[at]) else at
         return flow_text(self.parts, at, self.ends.get(start, start) + 1), self.ends.get(start, start) + 1
 
     def value(self, at: int, space: str, *, listed: bool, block: bool = False) -> int:
         """Write the node at `at`; a container in block form is left open on the stack."""
         parts, tag = self.parts, ""
-        if _is_tag(parts[at]):
-            tag, at = space + parts[at][0], at + 1
+        if is_tag(parts[at]):
+            tag, at = space + parts[at][1:], at + 1
             space = " "
         part = parts[at]
         indent = self.stack[-1].indent + 2 if self.stack else 0
-        if part is not MAP and part is not LIST:
+        if not begins(part):
             self.out.append(tag + space + self.scalar(part, indent, bool(tag)))
             return at + 1
         end = self.ends[at]
@@ -228,7 +216,7 @@ class _Layout:
         if empty or (inline is not None and self.stack and not block and not self.quoted):
             self.out.append(tag + space + (inline or "{}"))
             return end + 1
-        self.begin(part is MAP, indent, end, tag, listed)
+        self.begin(part == MAP, indent, end, tag, listed)
         return at + 1
 
     def begin(self, is_map: bool, indent: int, end: int, tag: str, listed: bool) -> None:
@@ -239,31 +227,25 @@ class _Layout:
             self.out.append(" ")
         self.stack.append(_Frame(is_map, indent, end, fresh, listed and not is_map, is_map))
 
-    def scalar(self, value: Any, indent: int, tagged: bool) -> str:
-        if type(value) is not str:
-            return scalar(value)
-        if self.quoted:
-            return double_quoted(value)
-        if value:
-            block = block_scalar(value, indent or 2)
-            if block is not None:
-                return block
-        return double_quoted(value) if tagged else scalar(value)
+    def scalar(self, part: str, indent: int, tagged: bool) -> str:
+        text = text_of(part)
+        if text is None:
+            return scalar(part)
+        block = block_scalar(text, indent or 2) if text and not self.quoted else None
+        if block is not None:
+            return block
+        return double_quoted(text) if self.quoted or tagged else scalar(part)
 
 
-def _is_tag(part: Any) -> bool:
-    return type(part) is list and len(part) == 1 and type(part[0]) is str
-
-
-def measure(parts: list[Any]) -> tuple[dict[int, str], dict[int, int]]:
+def measure(parts: list[str]) -> tuple[dict[int, str], dict[int, int]]:
     """By the position of each container's beginning: its text on one line, where that is short, and its end."""
     inline: dict[int, str] = {}
     ends: dict[int, int] = {}
     opened: list[int] = []
     for at, part in enumerate(parts):
-        if part is MAP or part is LIST:
+        if begins(part):
             opened.append(at)
-        elif part is END:
+        elif part == END:
             start = opened.pop()
             ends[start] = at
             if at - start <= FLOW_WIDTH:
@@ -271,40 +253,40 @@ def measure(parts: list[Any]) -> tuple[dict[int, str], dict[int, int]]:
     return inline, ends
 
 
-def _measure_one(parts: list[Any], start: int, end: int, inline: dict[int, str], ends: dict[int, int]) -> None:
+def _measure_one(parts: list[str], start: int, end: int, inline: dict[int, str], ends: dict[int, int]) -> None:
     """Short maps of scalars and of short leaves, and short lists of scalars, may stand on one line."""
-    inner = [at for at in range(start + 1, end) if parts[at] is MAP or parts[at] is LIST]
-    if inner and (parts[start] is LIST or any(at not in inline or _has_container(parts, at, ends[at]) for at in inner)):
+    inner = [at for at in range(start + 1, end) if begins(parts[at])]
+    if inner and (parts[start] != MAP or any(at not in inline or _has_container(parts, at, ends[at]) for at in inner)):
         return
-    if any(type(part) is str and "\n" in part for part in parts[start:end]):
+    if any("\n" in part for part in parts[start:end]):
         return
     text = flow_text(parts, start, end + 1)
     if len(text) <= FLOW_WIDTH:
         inline[start] = text
 
 
-def _has_container(parts: list[Any], start: int, end: int) -> bool:
-    return any(parts[at] is MAP or parts[at] is LIST for at in range(start + 1, end))
+def _has_container(parts: list[str], start: int, end: int) -> bool:
+    return any(begins(parts[at]) for at in range(start + 1, end))
 
 
-def flow_text(parts: list[Any], start: int, end: int) -> str:
+def flow_text(parts: list[str], start: int, end: int) -> str:
     """The nodes from `start` to before `end` on one line."""
     out: list[str] = []
     stack: list[list[Any]] = [[False, 0]]
     for part in parts[start:end]:
-        if part is END:
+        if part == END:
             out.append("}" if stack.pop()[0] else "]")
             continue
         tagged = bool(out) and out[-1][0] == "!"
         if not tagged:
             _separate(out, stack[-1])
-        if _is_tag(part):
-            out.append(f"{part[0]} ")
-        elif part is MAP or part is LIST:
-            stack.append([part is MAP, 0])
-            out.append("{" if part is MAP else "[")
+        if is_tag(part):
+            out.append(f"{part[1:]} ")
+        elif begins(part):
+            stack.append([part == MAP, 0])
+            out.append("{" if part == MAP else "[")
         else:
-            out.append(double_quoted(part) if tagged else scalar(part, flow=True))
+            out.append(double_quoted(text_of(part) or "") if tagged else scalar(part, flow=True))
     return "".join(out)
 
 

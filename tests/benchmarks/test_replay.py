@@ -103,7 +103,7 @@ def test_a_thousand_sessions_against_a_thousand_empty_tests(benchmark: Any, tmp_
 
 
 def test_installed_but_unused(benchmark: Any, tmp_path: Path) -> None:
-    """Budget: at most 10 ms on an empty `pytest --collect-only` (processor time, which other processes disturb less)."""
+    """Budget: at most 10 ms on an empty `pytest --collect-only`, in processor time (others disturb it less)."""
     spent: dict[str, list[float]] = {"with": [], "without": []}
 
     def once() -> None:
