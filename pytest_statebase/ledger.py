@@ -265,6 +265,14 @@ class Ledger:
             remedy=f"It has {_span('version', [v.version for v in self.versions])}.",
         )
 
+    def version_before(self, event: StateUpdated | StateRolledBack) -> Any:
+        """The state that `event` found, not to be changed by the caller; ABSENT where no state was known."""
+        first = self.versions[0].version if self.versions else 0
+        index = event.version - first
+        if not (0 <= index < len(self.versions) and self.versions[index].event is event):
+            index = next((i for i, version in enumerate(self.versions) if version.event is event), 0)
+        return state_of(self.versions[index - 1].event) if index else ABSENT
+
     def state_before(self, number: int) -> Any:
         """A copy of the state as turn `number` began; ABSENT where no state is known."""
         version = self.turn(number).version_before

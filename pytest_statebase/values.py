@@ -122,3 +122,21 @@ def same(left: Any, right: Any) -> bool:
     if kind is str or kind is int or kind is bool or left is None:
         return bool(left == right)
     return freeze(left) == freeze(right)
+
+
+def changed_alike(current: Any, before: Any, after: Any) -> Any:
+    """`current` with the change from `before` to `after` made to it: mappings key by key, anything else as a whole.
+
+    Where `current` equals `before` the result equals `after`.
+    """
+    if not (type(current) is type(before) is type(after) is dict):
+        return current if same(before, after) else after
+    result = {key: value for key, value in current.items() if key in after or key not in before}
+    for key, value in after.items():
+        if key not in before:
+            result[key] = value
+        elif key in current:
+            result[key] = changed_alike(current[key], before[key], value)
+        elif not same(before[key], value):
+            result[key] = value
+    return result

@@ -19,7 +19,7 @@ def explain_miss(call: ReplayedCall, miss: Miss, why: str | None = None) -> str:
     if why:
         lines[0] += f", and the simulator refused: {why}"
     if miss.nearest is not None:
-        lines += _nearest(call, miss.nearest, used_up=miss.reason == "used up")
+        lines += _nearest(call, miss.nearest, equal=miss.reason in ("used up", "no result"))
     lines.append("if the call is right, say in the plan what it would have answered:")
     lines.append("answers:")
     lines.append(f"  - {{tool: {_flow(call.tool)}, arguments: {_flow(call.arguments)}, result: ...}}")
@@ -29,14 +29,15 @@ def explain_miss(call: ReplayedCall, miss: Miss, why: str | None = None) -> str:
 _REASONS = {
     "never recorded": "the tool was never recorded in this session",
     "drifted": "the recording has the tool, but not with these arguments",
+    "no result": "the recording has no result for it, the turn was cut off",
     "used up": "every recording of this call has answered already, and the tool is not marked `reads: true`",
 }
 
 
-def _nearest(call: ReplayedCall, nearest: Entry, *, used_up: bool) -> list[str]:
+def _nearest(call: ReplayedCall, nearest: Entry, *, equal: bool) -> list[str]:
     shown = show_call(call.tool, nearest.call.arguments)
     lines = [f"nearest recording: turn {nearest.turn}, call {nearest.index + 1}, {shown}"]
-    if not used_up:
+    if not equal:
         lines += [f"  {line}" for line in _differences(nearest.call.arguments, call.arguments)]
     return lines
 

@@ -24,7 +24,7 @@ from ..ledger import (
     TurnStarted,
     state_of,
 )
-from ..values import ABSENT, copy_value, freeze
+from ..values import ABSENT, changed_alike, copy_value, freeze
 from .canonical import Canonicaliser
 from .explain import explain_miss
 from .matching import Authored, Entry, Found, Miss, Pool, given_by, now
@@ -100,10 +100,15 @@ class Fork:
             inside = inside and not isinstance(event, TurnAdded)
 
     def _reapply(self, event: Event) -> None:
-        """Let an event between turns happen to the fork, whose versions may by now be numbered otherwise."""
+        """Let an event that the agent does not cause itself happen to the fork.
+
+        The fork's versions may by now be numbered otherwise, and its state may differ: what changed then changes now.
+        """
         version = self.ledger.next_version()
         if isinstance(event, StateUpdated):
-            event = replace(event, version=version)
+            before = self.recorded.version_before(event)
+            value = changed_alike(self.ledger.state, before, copy_value(event.value))
+            event = replace(event, version=version, value=value)
         elif isinstance(event, StateRolledBack):
             value = next((v.event for v in self.ledger.versions if v.version == event.to_version), None)
             event = replace(event, version=version, value=event.value if value is None else state_of(value))
@@ -202,6 +207,8 @@ class Fork:
             self.run.provisional.append((call, entry))
         call.result = self.pool.translate(entry.call.result)
         call.error = entry.call.error
+        for effect in entry.effects:
+            self._reapply(effect)
 
     def _simulate(self, call: ReplayedCall, run: Ongoing, miss: Miss) -> None:
         call.source = Source.SIMULATED

@@ -27,7 +27,7 @@ from ..ledger import (
     TurnAdded,
     TurnStarted,
 )
-from ..values import freeze
+from ..values import ABSENT, freeze
 from .volatile import Piece, as_moment, ids_in, is_near, mask, rename
 
 _STEP_LIMIT = 10
@@ -60,6 +60,13 @@ class Entry:
     """The other writes of the same step. Made at once, they may come in any order, if they all come."""
     nested: list[Entry] = field(default_factory=list)
     """The calls made inside this one: answered and consumed with it."""
+    effects: list[Event] = field(default_factory=list)
+    """The state and memory events that this call caused: they happen again when it is answered."""
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether the recording knows what came back; a call that was cut off has no result."""
+        return self.call.error is not None or self.call.result is not ABSENT
 
 
 @dataclass(slots=True)
@@ -96,7 +103,7 @@ class Miss:
     """No answer, and why."""
 
     reason: str
-    """`never recorded`, `drifted` or `used up`."""
+    """`never recorded`, `drifted`, `used up` or `no result`."""
     nearest: Entry | None = None
 
 
@@ -158,6 +165,8 @@ class Pool:
                 step = step.joined(entry) or self._next_step(step, entry, digest)
                 entry.writes_before = digest
                 digest = self._written(entry, digest)
+            elif (cause := getattr(event, "during", None)) in parents:
+                parents[cause].effects.append(event)
         self._close_step(step.members)
 
     def _next_step(self, step: _Step, entry: Entry, digest: int) -> _Step:
@@ -202,7 +211,7 @@ class Pool:
             self.note_write(tool, key)
             return self._miss(tool, arguments, bool(candidates))
         self._use(found.entry)
-        return found
+        return found if found.entry.has_answer else Miss("no result", found.entry)
 
     def note_write(self, tool: str, key: Hashable) -> None:
         """A write of this replay that the record did not answer changes the world as well."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..ledger import Ledger, StateUpdated, input_text
-from ..values import ABSENT, copy_value, same
+from ..values import ABSENT, changed_alike, copy_value, same
 from .agents import AgentReply
 from .messages import chat_messages
 from .tools import ToolCaller
@@ -51,7 +51,8 @@ class Offer:
         ledger = self._ledger
         new = reply.state
         if new is ABSENT and self._handed is not ABSENT and not same(self._handed, self._before):
-            new = self._handed
+            # What a stubbed tool did to the state in the meantime stays.
+            new = changed_alike(ledger.state, self._before, self._handed)
         if new is not ABSENT and (ledger.version is None or not same(new, ledger.state_value())):
             ledger.append(StateUpdated(ledger.next_version(), copy_value(new), reply.reasoning))
 
