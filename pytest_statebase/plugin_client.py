@@ -1,0 +1,69 @@
+"""What the fixture `statebase_client` hands to a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from .cassette import Cassette, load_cassette
+from .engine.free import FreeForks
+from .engine.tools import current, stubbed, with_marked
+from .errors import OptionError
+from .ledger import Ledger
+from .plugin_marker import sessions_of
+from .plugin_settings import settings_of
+from .statebase import LocalClient
+
+
+@contextmanager
+def local_client(config: pytest.Config) -> Iterator[LocalClient]:
+    """A client that holds every cassette, with the tools stubbed while it is held.
+
+    A call without an answer fails the test at the end, whatever the test or the agent caught.
+    """
+    settings = settings_of(config)
+    shelf = _Shelf(sessions_of(config, settings))
+    options = settings.options()
+    forks = FreeForks(shelf.cassette, options)
+    client = LocalClient({session: partial(shelf.ledger, session) for session in shelf.paths}, on_fork=forks.forked)
+    with stubbed(with_marked(options.tools)), current(forks):
+        yield client
+    if forks.misses:
+        text = "\n\n".join(forks.misses)
+        pytest.fail(text.encode("utf-8", "backslashreplace").decode(), pytrace=False)
+
+
+class _Shelf:
+    """The cassettes by session, each read when it is first asked for."""
+
+    def __init__(self, paths: dict[str, list[Path]]) -> None:
+        self.paths = paths
+        self._read: dict[str, Cassette] = {}
+
+    def ledger(self, session: str) -> Ledger:
+        """The recording of a session that there is."""
+        cassette = self.cassette(session)
+        assert cassette is not None
+        return cassette.ledger
+
+    def cassette(self, session: str) -> Cassette | None:
+        """The cassette of a session, None where there is none.
+
+        Raises OptionError where two recordings have the same id.
+        """
+        if session not in self._read:
+            found = [load_cassette(path) for path in self.paths.get(session, ())]
+            if not found:
+                return None
+            if len({cassette.record_path for cassette in found}) > 1:
+                where = ", ".join(str(cassette.path) for cassette in found)
+                raise OptionError(
+                    f"{len(found)} recordings have the session id {session!r}: {where}",
+                    remedy="Keep one of them in statebase_cassettes.",
+                )
+            self._read[session] = found[0]
+        return self._read[session]

@@ -1,0 +1,183 @@
+"""`client.memory`: what agents are to remember beyond a turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..ledger import MemoryAdded, MemorySearched
+from ..values import copy_value
+from .faults import invalid, not_found
+from .held import ACTOR, Beside, Held, Store, memory_item, timestamp
+from .items import Item, Order, Page, mapping, page, plain
+
+TYPES = ("fact", "preference", "event", "policy", "observation", "general")
+MAX_CONTENT = 10_000
+"""Characters of one memory."""
+_WORD = re.compile(r"\w+")
+
+
+class Memory:
+    """What agents are to remember. Memories belong to a session; a fork begins with those of its source."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def add(
+        self,
+        content: str,
+        type: str = "fact",
+        session_id: str | None = None,
+        tags: list[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Item:
+        """Remember `content` (up to 10,000 characters) in a session.
+
+        type: fact, preference, event, policy, observation or general.
+        """
+        _check(content, type)
+        extra = {} if metadata is None else {"metadata": mapping(metadata, "metadata")}
+        held = self._store.get(session_id)
+        with held.writing() as ledger:
+            kept = None if tags is None else list(tags)
+            event = MemoryAdded(content, type, kept, None, ACTOR, timestamp(), held.during(), extra)
+            ledger.append(event)
+            return memory_item(ledger, len(ledger.events) - 1, event)
+
+    def search(
+        self,
+        query: str,
+        session_id: str | None = None,
+        types: str | Iterable[str] | None = None,
+        tags: str | Iterable[str] | None = None,
+        limit: int | None = 10,
+        threshold: float = 0.0,
+    ) -> Page:
+        """Memories that share words with `query`, best first: `id session_id content type score`.
+
+        The ranking is lexical, not semantic: `score` is the share of the query's words that a memory holds, and
+        `ranking` of the list says so. In a replay a search that was recorded gives the recorded results
+        (`ranking: recorded`). types and tags: several as a list or joined by commas.
+        """
+        only = self._store.get(session_id) if session_id is not None or self._store.only else None
+        recorded = only.running.recall(query) if only is not None and only.running is not None else None
+        ranking = "lexical" if recorded is None else "recorded"
+        results: Sequence[Mapping[str, Any]] = recorded or []
+        if recorded is None:
+            helds = self._store.all() if only is None else [only]
+            results = search_items(helds, query, limit=limit, types=_many(types), tags=_many(tags), threshold=threshold)
+        if only is not None:
+            self._searched(only, query, results)
+        return page([Item(copy_value(dict(found))) for found in results], limit=limit, ranking=ranking)
+
+    @staticmethod
+    def _searched(held: Held, query: str, results: Iterable[Mapping[str, Any]]) -> None:
+        with held.writing() as ledger:
+            found = [plain(Item(result)) for result in results]
+            ledger.append(MemorySearched(query, found, timestamp(), held.during()))
+
+    def get(self, memory_id: str) -> Item:
+        """One memory by its id. Raises ApiError (404) where there is none."""
+        return self._find(memory_id)[2]
+
+    def update(
+        self,
+        memory_id: str,
+        content: str | None = None,
+        type: str | None = None,
+        tags: list[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Item:
+        """Change what is given of a memory; the rest stays."""
+        held, index, item = self._find(memory_id)
+        _check(item.content if content is None else content, type or "general")
+        given = {"content": content, "type": type, "tags": tags, "metadata": metadata}
+        changes = {key: plain(copy_value(value)) for key, value in given.items() if value is not None}
+        self._change(held, "memory.updated", index, changes)
+        return Item({**item, **changes})
+
+    def delete(self, memory_id: str) -> None:
+        """Forget a memory; the trace of its creation stays."""
+        held, index, _ = self._find(memory_id)
+        self._change(held, "memory.deleted", index, {})
+
+    @staticmethod
+    def _change(held: Held, action: str, index: int, details: Mapping[str, Any]) -> None:
+        with held.writing() as ledger:
+            deleted = action == "memory.deleted"
+            held.beside.append(Beside(len(ledger.events), action, details, ACTOR, timestamp(), index, deleted))
+
+    def list(
+        self,
+        session_id: str | None = None,
+        type: str | None = None,
+        limit: int | None = None,
+        starting_after: str | None = None,
+        order: Order = "asc",
+    ) -> Page:
+        """The memories of a session, or of all, oldest first."""
+        one = session_id is not None or self._store.only
+        helds = [self._store.get(session_id)] if one else self._store.all()
+        found = [item for held in helds for item in held.memory_items() if type in (None, item.type)]
+        return page(found, limit=limit, starting_after=starting_after, order=order)
+
+    def _find(self, id: str) -> tuple[Held, int, Item]:
+        for held in self._store.search():
+            for index, item in held.memories().items():
+                if item.id == id:
+                    return held, index, item
+        raise not_found("memory", id)
+
+
+def _check(content: Any, type: str) -> None:
+    if not isinstance(content, str) or not content:
+        raise invalid("content must be a text", "content")
+    if len(content) > MAX_CONTENT:
+        raise invalid(f"content has {len(content):,} characters; at most {MAX_CONTENT:,} are kept", "content")
+    if type not in TYPES:
+        raise invalid(f"type is one of {', '.join(TYPES)}, not {type!r}", "type")
+
+
+def _many(given: str | Iterable[str] | None) -> list[str] | None:
+    if given is None:
+        return None
+    return [name.strip() for name in given.split(",")] if isinstance(given, str) else list(given)
+
+
+def search_items(
+    helds: Iterable[Held],
+    query: str,
+    *,
+    limit: int | None = None,
+    types: list[str] | None = None,
+    tags: list[str] | None = None,
+    threshold: float = 0.0,
+) -> list[Item]:
+    """Memories that share words with `query`, best first, of equal ones the newest first."""
+    words = _words(query)
+    scored = []
+    for held in helds:
+        for item in held.memory_items():
+            if (types is None or item.type in types) and (tags is None or set(tags) & set(item.tags)):
+                score = _score(words, _words(" ".join((item.content, *map(str, item.tags)))))
+                if score > 0 and score >= threshold:
+                    scored.append((score, item))
+    scored.reverse()
+    scored.sort(key=lambda pair: -pair[0])
+    return [
+        Item(id=item.id, session_id=item.session_id, content=item.content, type=item.type, score=round(score, 4))
+        for score, item in scored[:limit]
+    ]
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
+
+def _score(query: set[str], words: set[str]) -> float:
+    """The share of the query's words that are there; a word of four letters counts where another begins with it."""
+    if not query:
+        return 0.0
+    found = sum(1 for word in query if word in words or (len(word) > 3 and any(w.startswith(word) for w in words)))
+    return found / len(query)

@@ -1,0 +1,235 @@
+"""Sessions, turns, state versions and traces of a ledger as objects of the API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..ledger import Content, Ledger, MemoryAdded, SessionForked, StateVersion, Trace, Turn, TurnAdded, input_text
+from ..values import ABSENT, copy_value
+from .held import Held, memory_id
+from .items import Item
+
+
+def session_item(held: Held) -> Item:
+    """A session as it stands."""
+    ledger = held.ledger
+    created, forked = ledger.created, ledger.forked
+    return Item(
+        object="session",
+        id=ledger.id,
+        agent_id=created.agent_id,
+        user_id=created.user_id,
+        created_at=forked.at if forked else created.at,
+        updated_at=_last_at(ledger),
+        metadata=metadata_of(ledger),
+        state=state_now(ledger),
+        memory_count=len(held.memory_items()),
+        turn_count=len(shown_turns(held)),
+        ttl_expires_at=None,
+    )
+
+
+def metadata_of(ledger: Ledger) -> dict[str, Any]:
+    """What the session was created with, and for a fork where it comes from."""
+    metadata: dict[str, Any] = copy_value(dict(ledger.created.metadata or {}))
+    if ledger.forked is not None:
+        metadata |= {"forked_from": ledger.forked.source, "forked_version": ledger.forked.version}
+    return metadata
+
+
+def _last_at(ledger: Ledger) -> str | None:
+    return next((event.at for event in reversed(ledger.events) if event.at), None)
+
+
+def state_now(ledger: Ledger) -> Any:
+    """A copy of the state; an empty one where the session has none."""
+    state = ledger.state
+    return {} if state is ABSENT else state
+
+
+def state_item(ledger: Ledger) -> Item:
+    """The current state with its version."""
+    last = ledger.versions[-1] if ledger.versions else None
+    at = last.event.at if last else None
+    created = ledger.created.at
+    return Item(
+        session_id=ledger.id, version=ledger.version or 0, state=state_now(ledger), created_at=created, updated_at=at
+    )
+
+
+def version_item(version: StateVersion) -> Item:
+    """One version of the state."""
+    event = version.event
+    reasoning = getattr(event, "reasoning", None) or getattr(event, "reason", None)
+    return Item(
+        object="state_version",
+        id=f"version_{version.version}",
+        version=version.version,
+        state=version.state,
+        created_at=event.at,
+        updated_by=event.actor,
+        reasoning=reasoning,
+        turn_number=version.turn,
+    )
+
+
+def shown_turns(held: Held) -> list[Turn]:
+    """The turns that a list shows: all but the one that is running, until its end was reported."""
+    turns = held.ledger.turns
+    running = held.running
+    if running is not None and running.given is None and turns and turns[-1].added is None:
+        return turns[:-1]
+    return turns
+
+
+def turn_items(held: Held) -> list[Item]:
+    """Every turn, oldest first."""
+    states = {version.version: version for version in held.ledger.versions}
+    return [turn_item(held, turn, states) for turn in shown_turns(held)]
+
+
+def id_of_turn(session: str, turn: Turn) -> str:
+    """The id that the recording has, else one made of session and number."""
+    recorded = None if turn.added is None else turn.added.extra.get("id")
+    return recorded if isinstance(recorded, str) else f"turn_{session}_{turn.number}"
+
+
+def turn_item(held: Held, turn: Turn, versions: Mapping[int, StateVersion] | None = None) -> Item:
+    """One turn; `versions` by number, where they are at hand."""
+    session = held.ledger.id
+    added = turn.added
+    if added is None and held.running is not None and turn is held.ledger.turns[-1]:
+        added = held.running.given
+
+    def state(version: int | None) -> Any:
+        if version is None:
+            return None
+        return (held.ledger.version_of(version) if versions is None else versions[version]).state
+
+    return Item(
+        object="turn",
+        id=id_of_turn(session, turn),
+        session_id=session,
+        turn_number=turn.number,
+        created_at=turn.started.at,
+        input=input_item(turn.input),
+        output=output_item(added),
+        metadata=copy_value(dict((added.metadata if added else None) or {})),
+        reasoning=added.reasoning if added else None,
+        state_before=state(turn.version_before),
+        state_after=state(turn.version_after),
+        partial=added is None,
+    )
+
+
+def input_item(content: Content | list[Content] | None) -> Item:
+    """An input; content None where the agent spoke first, several inputs as one text."""
+    if content is None or isinstance(content, list):
+        return Item(type="text", content=None if content is None else input_text(content))
+    return Item({"type": "text", "content": None, **copy_value(dict(content))})
+
+
+def output_item(added: TurnAdded | None) -> Item:
+    """An output; content None where there is none, an exception as type `error`."""
+    if added is None or (added.output is ABSENT and added.error is None):
+        return Item(type="text", content=None)
+    if added.output is ABSENT or added.output is None:
+        error = dict(added.error or {})
+        return Item(type="error", content=error.get("message"), message=error.get("message"))
+    return Item({"type": "text", "content": None, **copy_value(dict(added.output))})
+
+
+def trace_items(held: Held) -> list[Item]:
+    """The traces of a session, oldest first."""
+    ledger = held.ledger
+    shown = _Shown(held, {id(turn.added): id_of_turn(ledger.id, turn) for turn in ledger.turns})
+    items: list[Item] = []
+    beside = list(zip(held.beside, beside_items(held), strict=True))
+    for trace in ledger.traces:
+        position = int(trace.id.rpartition("_")[2])
+        while beside and beside[0][0].position <= position:
+            items.append(beside.pop(0)[1])
+        items.append(shown.item(trace, position))
+    return items + [item for _, item in beside]
+
+
+def beside_items(held: Held) -> list[Item]:
+    """The traces of what the ledger has no events for."""
+    ledger = held.ledger
+    items = []
+    for number, one in enumerate(held.beside):
+        name = f"trace_{ledger.id}_{one.position}-{number}"
+        about = ledger.id if one.memory is None else memory_id(ledger, one.memory)
+        items.append(_trace_item(ledger, name, one.action, copy_value(dict(one.details)), one.actor, one.at, about))
+    return items
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What the traces of one session have in common."""
+
+    held: Held
+    turn_ids: dict[int, str]
+    """By the identity of the event that ended the turn."""
+
+    def item(self, trace: Trace, position: int) -> Item:
+        ledger = self.held.ledger
+        details = Item(copy_value(dict(trace.details)))
+        details.setdefault("reasoning", trace.reasoning)
+        for key in ("input", "output"):
+            if isinstance(details.get(key), dict):
+                details[key] = Item(details[key])
+        details |= self._more(trace)
+        return _trace_item(ledger, trace.id, trace.action, details, trace.actor, trace.timestamp, self._of(position))
+
+    def _more(self, trace: Trace) -> dict[str, Any]:
+        if trace.action == "state.updated":
+            return {"actor": trace.actor}
+        return {"session_id": self.held.ledger.id} if trace.action == "memory.created" else {}
+
+    def _of(self, position: int) -> str:
+        """The id of what the trace is about."""
+        ledger = self.held.ledger
+        event = ledger.events[position]
+        if isinstance(event, MemoryAdded):
+            return memory_id(ledger, position)
+        if isinstance(event, TurnAdded):
+            return self.turn_ids.get(id(event), ledger.id)
+        return event.id if isinstance(event, SessionForked) else ledger.id
+
+
+def _trace_item(
+    ledger: Ledger,
+    id: str,
+    action: str,
+    details: Mapping[str, Any],
+    actor: str | None,
+    at: str | None,
+    resource: str,
+) -> Item:
+    """A trace as the API has it."""
+    return Item(
+        object="trace",
+        id=id,
+        session_id=ledger.id,
+        user_id=ledger.created.user_id,
+        action=action,
+        resource_type=action.partition(".")[0],
+        resource_id=resource,
+        actor=actor,
+        actor_id=actor,
+        timestamp=at,
+        ip_address=None,
+        details=Item(details),
+        reasoning=details.get("reasoning"),
+        metadata={},
+        context=Item(request_id=None, api_key_id=actor),
+    )
+
+
+def all_traces(helds: Iterable[Held]) -> list[Item]:
+    """The traces of several sessions by time, those without one where they stand."""
+    items = [item for held in helds for item in trace_items(held)]
+    return sorted(items, key=lambda item: item.timestamp or "") if all(i.timestamp for i in items) else items
