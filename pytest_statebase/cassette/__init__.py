@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+from .accepted import ACCEPTED_SUFFIX, Accepted, AcceptedCall, AcceptedTurn, read_accepted
 from .model import PLAN_SUFFIX, RECORD_SUFFIX, Cassette, load_cassette
-from .plan import Answer, Expect, OutputExpect, Plan, ReplaySpec, ToolRules, ToolsExpect, Where
+from .plan import (
+    Answer,
+    CallExpect,
+    Expect,
+    Known,
+    OutputExpect,
+    Plan,
+    ReplaySpec,
+    StubsFrom,
+    ToolRules,
+    ToolsExpect,
+    Where,
+)
 from .planread import read_plan
 from .planwrite import write_plan
 from .record import read_record, record_bytes, seal, verify, write_record
 from .sealing import Verification
 
 __all__ = [
+    "ACCEPTED_SUFFIX",
     "PLAN_SUFFIX",
     "RECORD_SUFFIX",
+    "Accepted",
+    "AcceptedCall",
+    "AcceptedTurn",
     "Answer",
+    "CallExpect",
     "Cassette",
     "Expect",
+    "Known",
     "OutputExpect",
     "Plan",
     "ReplaySpec",
+    "StubsFrom",
     "ToolRules",
     "ToolsExpect",
     "Verification",
     "Where",
     "load_cassette",
+    "read_accepted",
     "read_plan",
     "read_record",
     "record_bytes",

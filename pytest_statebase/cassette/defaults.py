@@ -29,6 +29,12 @@ def defaults_for(directory: str, *, root: str | None = None) -> Mapping[str, Any
     return found
 
 
+def default_files(directory: str, *, root: str | None = None) -> list[str]:
+    """The `statebase.yaml` files that count for the plans in `directory`, the nearest last (see `defaults_for`)."""
+    paths = [os.path.join(level, FILE) for level in reversed(_levels(directory, root))]
+    return [path for path in paths if os.path.isfile(path)]
+
+
 def _levels(directory: str, root: str | None) -> list[str]:
     """From `directory` up to the root."""
     levels = [directory]

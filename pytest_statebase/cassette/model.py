@@ -8,8 +8,11 @@ from pathlib import Path
 
 from ..errors import FileError, PlanError
 from ..ledger import Ledger
+from ..values import ABSENT, Absent
+from .accepted import ACCEPTED_SUFFIX, Accepted, read_accepted, repaired
 from .defaults import defaults_for
 from .files import MAX_NAME, is_safe_name
+from .moves import moved_accepted, moved_ledger
 from .plan import Plan
 from .planread import plan_of, read_plan
 from .record import read_record
@@ -29,17 +32,19 @@ class Cassette:
     warnings: list[str] = field(default_factory=list)
     """What reading found that is no error: a record without a seal."""
     _ledger: Ledger | None = field(default=None, repr=False)
+    _accepted: Accepted | Absent | None = field(default=ABSENT, repr=False)
 
     @classmethod
     def from_ledger(cls, ledger: Ledger, plan: Plan | None = None) -> Cassette:
         """A cassette that is in no file."""
-        cassette = cls(None, None, plan or Plan(), _ledger=ledger)
+        plan = plan or Plan()
+        cassette = cls(None, None, plan, _ledger=moved_ledger(ledger, plan.tools) if plan.tools else ledger)
         _check_turns(cassette, ledger)
         return cassette
 
     @property
     def ledger(self) -> Ledger:
-        """The recorded events, read and checked on first use.
+        """The recorded events with today's names of tools and arguments, read and checked on first use.
 
         Raises FileError, RecordError, SealError for the record, PlanError where the plan does not fit it.
         """
@@ -49,8 +54,31 @@ class Cassette:
             except FileError as error:
                 raise self._missing() or error from None
             _check_turns(self, ledger)
-            self._ledger = ledger
+            self._ledger = moved_ledger(ledger, self.plan.tools) if self.plan.tools else ledger
         return self._ledger
+
+    @property
+    def accepted_path(self) -> Path | None:
+        """Where the accepted baseline of this cassette stands or would stand; None for one without a plan's file."""
+        return None if self.path is None else self.path.with_name(stem_of(self.path.name) + ACCEPTED_SUFFIX)
+
+    @property
+    def accepted(self) -> Accepted | None:
+        """The accepted baseline, read and checked on first use; None where there is none.
+
+        Raises AcceptedError where the file is there and cannot be used.
+        """
+        if self._accepted is ABSENT:
+            path = self.accepted_path
+            there = path is not None and os.path.exists(path)
+            accepted = read_accepted(str(path), session=self.ledger.id) if there else None
+            self._accepted = moved_accepted(accepted, self.plan.tools) if accepted and self.plan.tools else accepted
+        return self._accepted
+
+    def repair_accepted(self) -> None:
+        """Go on with what can still be read of a broken baseline; no file changes."""
+        path = self.accepted_path
+        self._accepted = None if path is None else repaired(path, self.ledger.id)
 
     def _missing(self) -> PlanError | None:
         """For a plan without its record, an error that leads to the plan."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from datetime import date
+from typing import Any, Final, Literal, TypeAlias
 
 from ..ledger import ForkPoint
 from ..values import ABSENT
@@ -88,11 +89,26 @@ class OutputExpect:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolsExpect:
-    """Tools that must be called and that must not."""
+class CallExpect:
+    """A call of a tool with these arguments, whatever others it has."""
 
-    called: tuple[str, ...] = ()
-    not_called: tuple[str, ...] = ()
+    tool: str
+    arguments: Mapping[str, Any]
+    """Name of an argument, or path inside the arguments (`items[0].sku`) → the value that must stand there."""
+    where: Where = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsExpect:
+    """Tools that must be called and that must not, each by its name alone or with arguments."""
+
+    called: tuple[str | CallExpect, ...] = ()
+    not_called: tuple[str | CallExpect, ...] = ()
+
+
+def tool_of(entry: str | CallExpect) -> str:
+    """The tool that an entry of `called` or `not_called` is about."""
+    return entry if isinstance(entry, str) else entry.tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +141,47 @@ class ToolRules:
     """It has no effect: it may be answered again."""
     ignore: tuple[str, ...] = ()
     """Arguments that count neither in matching nor in comparison; `arguments` means all of them."""
+    was: tuple[str, ...] = ()
+    """Names that it had when it was recorded."""
+    rename: Mapping[str, str] = field(default_factory=dict)
+    """Arguments: the recorded name → today's."""
+    added: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments that old recordings lack → the value that they are read with; `ANY` where it does not count."""
+    result: str | None = None
+    """`module:function` that makes today's result of a recorded one; said in `statebase.yaml` alone."""
+    live: bool = False
+    """It may run for a call without an answer, where `statebase_unrecorded = call`."""
+    given: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """The keys that the files say, for who merges them."""
+    where: Where = field(default="", compare=False, repr=False)
+
+
+ANY: Final = "any"
+"""In `ToolRules.added`: whatever the replayed call has there, it does not count against an old recording."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A divergence that somebody knows of: it fails nothing until its day has passed."""
+
+    fingerprint: str
+    until: date
+    """The last day on which it is excused."""
+    ticket: str | None = None
+    where: Where = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StubsFrom:
+    """Other sessions whose recordings may answer."""
+
+    name: str
+    """A cassette's file or a pattern of them, from `directory`; `DIRECTORY` for all in and below it."""
+    directory: str = field(default="", compare=False)
+    where: Where = field(default="", compare=False)
+
+
+DIRECTORY: Final = "directory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +204,10 @@ class Plan:
     compare: Mapping[str, str] = field(default_factory=dict)
     owner: str | None = None
     gate: Gate = "block"
+    known: tuple[Known, ...] = ()
+    """Divergences that are excused for a time, those of `statebase.yaml` included."""
     tools: Mapping[str, ToolRules] = field(default_factory=dict)
+    stubs_from: tuple[StubsFrom, ...] = ()
+    """Sessions that are asked where the record has no answer to a read."""
     where: Mapping[str, Where] = field(default_factory=Positions, compare=False, repr=False)
     """Where each key of the plan stands, for errors: `expect.2.output` → `file:line:column`."""

@@ -4,101 +4,33 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 from ..errors import ForkError, FormatVersionError, PlanError
 from ..ledger import ForkPoint
 from ..values import ABSENT
+from .expectread import expects
 from .files import read_bytes
-from .plan import Answer, Expect, OutputExpect, Plan, Positions, ReplaySpec, ToolRules, ToolsExpect, path_of
+from .moves import rules_over, with_todays_names
+from .plan import (
+    Answer,
+    Known,
+    Plan,
+    Positions,
+    ReplaySpec,
+    StubsFrom,
+    ToolRules,
+)
+from .reading import Keys, Reading, Table, anything, shown, text, texts
 from .yamlread import Document, parse
 
 FORMAT = 1
 MODES = ("continuous", "isolated")
 _UNTIL = re.compile(r"turn ([1-9]\d{0,8})")
-
-Keys = tuple[Any, ...]
-_Table = Mapping[str, Callable[["Reading", Any, Keys], Any]]
-
-
-class Reading:
-    """One file being read: knows where everything stands."""
-
-    def __init__(self, name: str, document: Document) -> None:
-        self.document = document
-        self.positions = Positions(name, document)
-
-    def name(self, keys: Keys) -> str:
-        """`expect.2.output.contains[0]`, as an error names it."""
-        return f"`{path_of(self.document.value, keys)}`" if keys else "the file"
-
-    def wrong(self, what: str, keys: Keys, remedy: str) -> PlanError:
-        return PlanError(what, where=self.positions.at(*keys), remedy=remedy)
-
-    def mapping(self, value: Any, keys: Keys, what: str = "") -> dict[Any, Any]:
-        if type(value) is not dict:
-            raise self.wrong(
-                f"{self.name(keys)} must be a mapping{what}, not {_shown(value)}", keys, "Write it as `key: value`."
-            )
-        return value
-
-    def text(self, value: Any, keys: Keys) -> str:
-        if type(value) is not str or not value:
-            raise self.wrong(
-                f"{self.name(keys)} must be a text, not {_shown(value)}", keys, "Put it in quotes, if it is one."
-            )
-        return value
-
-    def texts(self, value: Any, keys: Keys) -> tuple[str, ...]:
-        """One text or a list of them."""
-        if type(value) is not list:
-            return (self.text(value, keys),)
-        return tuple([self.text(item, (*keys, at)) for at, item in enumerate(value)])
-
-    def turn(self, value: Any, keys: Keys) -> int:
-        if type(value) is not int or value < 1:
-            raise self.wrong(f"{_shown(value)} is no turn", keys, "Turns are integers from 1.")
-        return value
-
-    def one_of(self, value: Any, keys: Keys, allowed: Iterable[str]) -> Any:
-        if value not in allowed:
-            choice = " or ".join(allowed)
-            raise self.wrong(f"{self.name(keys)} must be {choice}, not {_shown(value)}", keys, f"Write {choice}.")
-        return value
-
-    def fields(self, value: Any, keys: Keys, table: _Table) -> dict[str, Any]:
-        """A mapping read key by key; an unknown key is an error that names those that there are."""
-        read: dict[str, Any] = {}
-        for key, item in self.mapping(value, keys).items():
-            reader = table.get(key)
-            if reader is None:
-                raise self.unknown(key, (*keys, key), table)
-            read[key] = reader(self, item, (*keys, key))
-        return read
-
-    def unknown(self, key: Any, keys: Keys, known: Iterable[str]) -> PlanError:
-        near = get_close_matches(str(key), known, 1)
-        hint = f"Did you mean `{near[0]}`? " if near else ""
-        place = f" in {self.name(keys[:-1])}" if len(keys) > 1 else ""
-        return self.wrong(f"unknown key `{key}`{place}", keys, f"{hint}Known keys: {', '.join(known)}.")
-
-
-def _shown(value: Any) -> str:
-    return "null" if value is None else f"{value!r:.60}"
-
-
-def _text(reading: Reading, value: Any, keys: Keys) -> str:
-    return reading.text(value, keys)
-
-
-def _texts(reading: Reading, value: Any, keys: Keys) -> tuple[str, ...]:
-    return reading.texts(value, keys)
-
-
-def _any(reading: Reading, value: Any, keys: Keys) -> Any:
-    return value
+_FINGERPRINT = re.compile(r"[0-9a-f]{12}")
+_CALLABLE = re.compile(r"[\w.]+:[\w.]+")
 
 
 def _fork(reading: Reading, value: Any, keys: Keys) -> ForkPoint:
@@ -114,14 +46,14 @@ def _until(reading: Reading, value: Any, keys: Keys) -> Any:
         return int(match[1])
     if value == "end" or (type(value) is int and value >= 1):
         return value
-    raise reading.wrong(f"{_shown(value)} is no place to stop", keys, "Write `turn N` or `end`.")
+    raise reading.wrong(f"{shown(value)} is no place to stop", keys, "Write `turn N` or `end`.")
 
 
 def _mode(reading: Reading, value: Any, keys: Keys) -> Any:
     return reading.one_of(value, keys, MODES)
 
 
-_REPLAY: _Table = {"fork": _fork, "until": _until, "mode": _mode}
+_REPLAY: Table = {"fork": _fork, "until": _until, "mode": _mode}
 
 
 def _replays(reading: Reading, value: Any, keys: Keys) -> tuple[ReplaySpec, ...]:
@@ -138,60 +70,11 @@ def _failing(reading: Reading, value: Any, keys: Keys) -> frozenset[int]:
     return frozenset([reading.turn(item, (*keys, at)) for at, item in enumerate(value)])
 
 
-def _patterns(reading: Reading, value: Any, keys: Keys) -> tuple[str, ...]:
-    patterns = reading.texts(value, keys)
-    for at, pattern in enumerate(patterns):
-        try:
-            re.compile(pattern)
-        except (re.error, RecursionError, OverflowError) as error:
-            place = (*keys, at) if type(value) is list else keys
-            raise reading.wrong(f"{pattern!r:.60} is no regular expression: {error}", place, "Correct it.") from None
-    return patterns
-
-
-_OUTPUT: _Table = {"contains": _texts, "not_contains": _texts, "matches": _patterns, "equals": _any}
-_TOOLS: _Table = {"called": _texts, "not_called": _texts}
-
-
-def _expect_output(reading: Reading, value: Any, keys: Keys) -> OutputExpect:
-    return OutputExpect(**_some(reading, value, keys, _OUTPUT))
-
-
-def _expect_tools(reading: Reading, value: Any, keys: Keys) -> ToolsExpect:
-    return ToolsExpect(**_some(reading, value, keys, _TOOLS))
-
-
-def _expect_state(reading: Reading, value: Any, keys: Keys) -> dict[str, Any]:
-    for key in reading.mapping(value, keys, " of paths to values"):
-        reading.text(key, (*keys, key))
-    return dict(value)
-
-
-_EXPECT: _Table = {"output": _expect_output, "tools": _expect_tools, "state": _expect_state}
-
-
-def _some(reading: Reading, value: Any, keys: Keys, table: _Table) -> dict[str, Any]:
-    fields = reading.fields(value, keys, table)
-    if not fields:
-        raise reading.wrong(
-            f"{reading.name(keys)} expects nothing", keys, f"Add one of {', '.join(table)}, or leave it out."
-        )
-    return fields
-
-
-def _expects(reading: Reading, value: Any, keys: Keys) -> dict[int, Expect]:
-    turns = reading.mapping(value, keys, " of turns")
-    return {
-        reading.turn(turn, (*keys, turn)): Expect(**_some(reading, item, (*keys, turn), _EXPECT))
-        for turn, item in turns.items()
-    }
-
-
 def _mapping(reading: Reading, value: Any, keys: Keys) -> dict[Any, Any]:
     return reading.mapping(value, keys)
 
 
-_ANSWER: _Table = {"tool": _text, "arguments": _mapping, "result": _any, "error": _mapping}
+_ANSWER: Table = {"tool": text, "arguments": _mapping, "result": anything, "error": _mapping}
 
 
 def _answers(reading: Reading, value: Any, keys: Keys) -> tuple[Answer, ...]:
@@ -229,43 +112,132 @@ def _gate(reading: Reading, value: Any, keys: Keys) -> Any:
 def _flag(reading: Reading, value: Any, keys: Keys) -> bool:
     if type(value) is not bool:
         raise reading.wrong(
-            f"{reading.name(keys)} must be true or false, not {_shown(value)}", keys, "Write true or false."
+            f"{reading.name(keys)} must be true or false, not {shown(value)}", keys, "Write true or false."
         )
     return value
 
 
-_RULES: _Table = {"reads": _flag, "ignore": _texts}
+def _names(reading: Reading, value: Any, keys: Keys) -> dict[str, str]:
+    names = reading.mapping(value, keys, " of recorded arguments to today's")
+    return {reading.text(old, (*keys, old)): reading.text(new, (*keys, old)) for old, new in names.items()}
 
 
-def _tools(reading: Reading, value: Any, keys: Keys) -> dict[str, ToolRules]:
-    tools = reading.mapping(value, keys, " of tools")
+def _added(reading: Reading, value: Any, keys: Keys) -> dict[str, Any]:
+    for name in reading.mapping(value, keys, " of arguments to values"):
+        reading.text(name, (*keys, name))
+    return dict(value)
+
+
+def _callable(reading: Reading, value: Any, keys: Keys) -> str:
+    name = reading.text(value, keys)
+    if not _CALLABLE.fullmatch(name):
+        raise reading.wrong(f"{name!r:.60} names no function", keys, "Write `result: module:function`.")
+    return name
+
+
+def _not_in_a_plan(reading: Reading, value: Any, keys: Keys) -> Any:
+    raise reading.wrong(
+        f"{reading.name(keys)} stands in a plan", keys, "Move it to `statebase.yaml`: it names code that is run."
+    )
+
+
+_RULES: Table = {
+    "reads": _flag,
+    "ignore": texts,
+    "was": texts,
+    "rename": _names,
+    "added": _added,
+    "result": _callable,
+    "live": _flag,
+}
+_RULES_OF_PLAN: Table = {**_RULES, "result": _not_in_a_plan}
+
+
+def _tools(reading: Reading, value: Any, keys: Keys, table: Table = _RULES) -> dict[str, ToolRules]:
     return {
-        reading.text(name, (*keys, name)): ToolRules(**reading.fields(rules, (*keys, name), _RULES))
-        for name, rules in tools.items()
+        reading.text(name, (*keys, name)): _tool(reading, rules, (*keys, name), table)
+        for name, rules in reading.mapping(value, keys, " of tools").items()
     }
 
 
-DEFAULTS: _Table = {
-    "agent": _text,
+def _tool(reading: Reading, value: Any, keys: Keys, table: Table) -> ToolRules:
+    fields = reading.fields(value, keys, table)
+    return ToolRules(**fields, given=frozenset(fields), where=reading.positions.at(*keys))
+
+
+def _tools_of_plan(reading: Reading, value: Any, keys: Keys) -> dict[str, ToolRules]:
+    return _tools(reading, value, keys, _RULES_OF_PLAN)
+
+
+def _fingerprint(reading: Reading, value: Any, keys: Keys) -> str:
+    text = f"{value:012}" if type(value) is int else value
+    if type(text) is not str or not _FINGERPRINT.fullmatch(text):
+        what = f"{shown(value)} is no fingerprint"
+        raise reading.wrong(what, keys, "Copy the 12 digits and letters from the report, in quotes.")
+    return text
+
+
+def _day(reading: Reading, value: Any, keys: Keys) -> date:
+    if type(value) is date:
+        return value
+    try:
+        if type(value) is str and len(value) == len("2026-11-01"):
+            return date.fromisoformat(value)
+    except ValueError:
+        pass
+    raise reading.wrong(f"{shown(value)} is no day", keys, "Write year, month and day: `until: 2026-11-01`.")
+
+
+_KNOWN: Table = {"fingerprint": _fingerprint, "until": _day, "ticket": text}
+
+
+def _known(reading: Reading, value: Any, keys: Keys) -> tuple[Known, ...]:
+    if type(value) is not list:
+        raise reading.wrong("`known` must be a list", keys, "Write `- {fingerprint: …, until: 2026-11-01, ticket: …}`.")
+    return tuple([_known_one(reading, item, (*keys, at)) for at, item in enumerate(value)])
+
+
+def _known_one(reading: Reading, value: Any, keys: Keys) -> Known:
+    fields = reading.fields(value, keys, _KNOWN)
+    for key, why in (("fingerprint", "which divergence it is"), ("until", "the last day on which it is excused")):
+        if key not in fields:
+            raise reading.wrong(f"an entry of `known` without `{key}`", keys, f"Add {why}.")
+    return Known(**fields, where=reading.positions.at(*keys))
+
+
+def _stubs_from(reading: Reading, value: Any, keys: Keys) -> tuple[StubsFrom, ...]:
+    names = reading.texts(value, keys)
+    places = [(*keys, at) if type(value) is list else keys for at in range(len(names))]
+    return tuple([
+        StubsFrom(name, reading.directory, reading.positions.at(*place))
+        for name, place in zip(names, places, strict=True)
+    ])  # fmt: skip
+
+
+DEFAULTS: Table = {
+    "agent": text,
     "replay": _replays,
-    "ignore": _texts,
+    "ignore": texts,
     "compare": _compare,
-    "owner": _text,
+    "owner": text,
     "gate": _gate,
+    "known": _known,
     "tools": _tools,
+    "stubs_from": _stubs_from,
 }
 """What a `statebase.yaml` may hold."""
 
-PLAN: _Table = {
-    "cassette": _any,
-    "session": _text,
-    "record": _text,
-    "title": _text,
+PLAN: Table = {
+    "cassette": anything,
+    "session": text,
+    "record": text,
+    "title": text,
     "failing": _failing,
-    "expect": _expects,
+    "expect": expects,
     "answers": _answers,
     "inputs": _inputs,
     **DEFAULTS,
+    "tools": _tools_of_plan,
 }
 
 
@@ -287,17 +259,22 @@ def plan_of(own: dict[str, Any], defaults: Mapping[str, Any], positions: Positio
     fields.pop("cassette", None)
     if "replay" in fields:
         fields["replays"] = fields.pop("replay")
+    if "tools" in fields:
+        fields = with_todays_names(fields)
     return Plan(**fields, where=Positions() if positions is None else positions)
 
 
 def merged(outer: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, Any]:
-    """`inner` over `outer`: key by key, also inside `tools` and `compare`; lists of `ignore` add up."""
+    """`inner` over `outer`: key by key, also inside `tools` and `compare`; `ignore` and `known` add up."""
     both = {**outer, **inner}
-    for key in ("tools", "compare"):
+    if "compare" in outer and "compare" in inner:
+        both["compare"] = {**outer["compare"], **inner["compare"]}
+    if "tools" in outer and "tools" in inner:
+        tools = {name: rules_over(outer["tools"].get(name), rules) for name, rules in inner["tools"].items()}
+        both["tools"] = {**outer["tools"], **tools}
+    for key in ("ignore", "known"):
         if key in outer and key in inner:
-            both[key] = {**outer[key], **inner[key]}
-    if "ignore" in outer and "ignore" in inner:
-        both["ignore"] = tuple(dict.fromkeys((*outer["ignore"], *inner["ignore"])))
+            both[key] = tuple(dict.fromkeys((*outer[key], *inner[key])))
     return both
 
 

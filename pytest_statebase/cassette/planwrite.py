@@ -10,7 +10,7 @@ from ..errors import PlanError
 from ..values import ABSENT
 from .canonical import parts_of
 from .files import write_atomic
-from .plan import Answer, Expect, Plan, ReplaySpec, ToolRules
+from .plan import Answer, CallExpect, Expect, Known, Plan, ReplaySpec, ToolRules
 from .planread import FORMAT
 from .yamlwrite import document_text
 
@@ -36,13 +36,16 @@ def plan_text(plan: Plan) -> str:
         replays = [_replay(spec) for spec in plan.replays]
         form["replay"] = replays[0] if len(replays) == 1 else replays
     form["failing"] = sorted(plan.failing)
-    form["expect"] = {turn: _expect(expect) for turn, expect in plan.expect.items()}
+    form["expect"] = {turn: expect_form(expect) for turn, expect in plan.expect.items()}
     form["answers"] = [_answer(answer) for answer in plan.answers]
     form["inputs"] = dict(plan.inputs)
     form["ignore"] = list(plan.ignore)
     form["compare"] = dict(plan.compare)
     form["owner"] = plan.owner
     form["gate"] = None if plan.gate == "block" else plan.gate
+    form["known"] = [_known(known) for known in plan.known]
+    names = [sibling.name for sibling in plan.stubs_from]
+    form["stubs_from"] = names[0] if len(names) == 1 else names
     form["tools"] = {name: _rules(rules) for name, rules in plan.tools.items()}
     return document_text(parts_of({key: value for key, value in form.items() if value not in (None, [], {})}))
 
@@ -56,7 +59,8 @@ def _replay(spec: ReplaySpec) -> dict[str, Any]:
     return form
 
 
-def _expect(expect: Expect) -> dict[str, Any]:
+def expect_form(expect: Expect) -> dict[str, Any]:
+    """What a plan says of a turn, as data."""
     form: dict[str, Any] = {}
     if expect.output is not None:
         output = expect.output
@@ -71,9 +75,13 @@ def _expect(expect: Expect) -> dict[str, Any]:
 
 
 def _texts(rules: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Each rule that there is: a single text as such, several as a list."""
-    found = {name: list(getattr(rules, name)) for name in names if getattr(rules, name)}
+    """Each rule that there is: a single one as such, several as a list."""
+    found = {name: [_entry(rule) for rule in getattr(rules, name)] for name in names if getattr(rules, name)}
     return {name: texts[0] if len(texts) == 1 else texts for name, texts in found.items()}
+
+
+def _entry(rule: str | CallExpect) -> Any:
+    return rule if isinstance(rule, str) else {"tool": rule.tool, "arguments": dict(rule.arguments)}
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
@@ -84,5 +92,12 @@ def _answer(answer: Answer) -> dict[str, Any]:
 
 
 def _rules(rules: ToolRules) -> dict[str, Any]:
-    form: dict[str, Any] = {"reads": True} if rules.reads else {}
-    return {**form, "ignore": list(rules.ignore)} if rules.ignore else form
+    """`result` is left out: a plan does not say it."""
+    lists = {"ignore": list(rules.ignore), "was": list(rules.was)}
+    form = {"reads": rules.reads, **lists, "rename": dict(rules.rename), "added": dict(rules.added), "live": rules.live}
+    return {key: value for key, value in form.items() if value}
+
+
+def _known(known: Known) -> dict[str, Any]:
+    form = {"fingerprint": known.fingerprint, "until": known.until.isoformat()}
+    return {**form, "ticket": known.ticket} if known.ticket is not None else form

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..errors import FileError, FormatVersionError, RecordError, SealError, UnstorableError
@@ -32,6 +32,9 @@ FORMAT = 1
 _KINDS = ("session", "turn", "event", "end")
 _TURN_KEYS = frozenset({"kind", "events", "unfinished", *shapes.STARTED.keys})
 _END = re.compile(rb"^[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?end\b", re.MULTILINE)
+_SEAL = re.compile(rb"^seal: \"?(sha256:[0-9a-f]{64})\"?[ \t\r]*$", re.MULTILINE)
+_TAIL = 100_000
+"""Bytes of a record in which its seal is looked for before everything is parsed."""
 _ITEM = re.compile(r"\.events\[(\d+)\]\.?")
 
 
@@ -83,6 +86,20 @@ def verify(path: str | os.PathLike[str]) -> Verification:
     """
     name = os.fspath(path)
     return _chain_of(read_bytes(name), name).verification()
+
+
+def seal_of(path: str | os.PathLike[str]) -> str:
+    """The seal that a record has, or would have where it is not sealed.
+
+    Raises FileError or RecordError for a file that is no complete record.
+    """
+    name = os.fspath(path)
+    data = read_bytes(name)
+    found = _SEAL.findall(data[-_TAIL:])
+    if found:
+        return str(found[-1].decode())
+    chain = _chain_of(data, name)
+    return chain.sealed or chain.seal
 
 
 def _chain_of(data: bytes, where: str) -> Chain:
@@ -289,10 +306,18 @@ def write_record(path: str | os.PathLike[str], ledger: Ledger, *, overwrite: boo
 
 def record_bytes(ledger: Ledger, *, sealed: bool = True) -> bytes:
     """The bytes of the record that `write_record` would write."""
+    return stream_bytes(_documents(ledger), sealed=sealed)
+
+
+def stream_bytes(documents: Iterable[dict[Any, Any]], *, sealed: bool = True) -> bytes:
+    """Documents, the last of them `kind: end`, as a stream with its seal.
+
+    Raises UnstorableError, naming document and path, for a value that has no form in the format.
+    """
     chain = Chain()
     texts: list[str] = []
     digests: list[str] = []
-    for document in _documents(ledger):
+    for document in documents:
         parts = _stored(document)
         if document["kind"] != "end":
             texts.append(document_text(parts))

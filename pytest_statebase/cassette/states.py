@@ -36,10 +36,12 @@ def patch_for(before: Any, after: Any) -> list[Any] | None:
         return None
     import jsonpatch
 
-    patch: list[Any] = jsonpatch.make_patch(before, after).patch
-    if len(json.dumps(patch)) * 2 > len(new):
+    try:
+        patch: list[Any] = jsonpatch.make_patch(before, after).patch
+        is_short = len(json.dumps(patch)) * 2 <= len(new)
+        return patch if is_short and _plain_text(apply_patch(before, patch)) == new else None
+    except Exception:  # jsonpatch gives up on depths that a record holds, and has lost its way in odd lists
         return None
-    return patch if _plain_text(apply_patch(before, patch)) == new else None
 
 
 def _plain_text(value: Any) -> str | None:

@@ -16,7 +16,7 @@ from pathlib import Path, PosixPath, WindowsPath
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from ..values import ABSENT, TypedData, fields_of
+from ..values import ABSENT, TypedData, Uncopied, fields_of
 
 _ESCAPED = re.compile(r"[\\\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\(\\|u[0-9a-f]{4})|\\")
@@ -115,6 +115,8 @@ def form_of(value: Any) -> tuple[str, Any]:
     if kind in _MAPPING_FORMS:
         return _MAPPING_FORMS[kind], dict(value)
     typed = value if kind is TypedData else typed_data(value)
+    if kind is Uncopied:
+        raise TypeError(f"the type {value.type} has no form in a record")
     if typed is None or value is ABSENT:
         raise TypeError(f"the type {type_name(kind)} has no form in a record")
     return _TYPED_TAGS[typed.kind], _typed_form(typed)

@@ -2,7 +2,8 @@
 
 from .align import Alignment, align
 from .diff import Difference, diff
-from .expect import check, check_plan, draft_expect
+from .draft import draft_expect
+from .expect import check, check_plan
 from .model import (
     AlignedCall,
     Divergence,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +11,7 @@ from .diff import Difference, diff
 from .facets import RENAMED
 from .model import AlignedCall, Divergence, Facet, Kind, Observed, ReplayedCall, Source
 from .pairing import Pairing, Pairs, Scene
-from .paths import Call, Path, render
+from .paths import Call, Path, numbered, render
 
 
 @dataclass(slots=True)
@@ -43,16 +41,6 @@ def unchanged_rows(calls: list[ToolCalled]) -> list[AlignedCall]:
 
 def _label(call: Call) -> str:
     return call.tool if call.ordinal == 1 else f"{call.tool}#{call.ordinal}"
-
-
-def numbered(tools: Iterable[str]) -> list[Call]:
-    """Each call of a turn with which of its tool's it is."""
-    counts: Counter[str] = Counter()
-    labels = []
-    for tool in tools:
-        counts[tool] += 1
-        labels.append(Call(tool, counts[tool]))
-    return labels
 
 
 class _Teller:
@@ -121,7 +109,7 @@ class _Teller:
     def differences(self, i: int, j: int) -> list[Difference]:
         return diff(
             self.pairing.recorded_arguments(i),
-            self.replayed[j].arguments,
+            self.pairing.replayed_arguments(j, i),
             prefix=("tools", self.labels[i], "arguments"),
             ignore=self.scene.rules,
             translate=self.scene.ids.session,
@@ -140,8 +128,8 @@ class _Teller:
 
     def tell_agent(self, i: int, j: int) -> None:
         agent, recorded = self.replayed[j].agent, self.recorded[i].agent
-        if agent is not None and agent != recorded:
-            detail = f"made by {agent}, recorded {recorded}" if recorded else f"made by {agent}"
+        if self.scene.agents and agent != recorded:
+            detail = f"made by {agent or 'no agent'}, recorded {recorded or 'none'}"
             self.tell(Kind.VALUE, ("tools", self.labels[i], "agent"), j, recorded, agent, detail)
 
     def tell_order(self) -> None:
@@ -194,7 +182,13 @@ class _Teller:
 
 
 _ARGUMENT_DETAILS = {Kind.ADDED: "only the replayed call has it", Kind.REMOVED: "only the recorded call has it"}
-_SOURCE_DETAILS = {Source.AUTHORED: "answered by the plan", Source.SIMULATED: "answered by the simulator"}
+_SOURCE_DETAILS = {
+    Source.ACCEPTED: "answered as accepted",
+    Source.AUTHORED: "answered by the plan",
+    Source.SIBLING: "answered by another session",
+    Source.SIMULATED: "answered by the simulator",
+    Source.LIVE: "answered by the tool itself",
+}
 
 
 def _shown(call: ToolCalled | ReplayedCall) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a plan expects of a turn: checked, refused where it proves nothing, drafted where it is missing."""
+"""What a plan expects of a turn: checked, and refused where it proves nothing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..cassette.plan import CallExpect, tool_of
 from ..errors import PlanError
 from ..ledger import Ledger, SessionCreated, StateRolledBack, StateUpdated, ToolCalled, Turn
 from ..values import ABSENT, same
-from .model import Divergence, Facet, Kind, ReplayedCall, TurnResult
+from .model import Divergence, Facet, Kind, ReplayedCall
 from .pairing import is_refused
 from .paths import lookup, parse_steps, render_key
 
@@ -40,18 +41,53 @@ def _failed(facet: Facet, path: str, replayed: Any, detail: str) -> Divergence:
 
 
 def _check_tools(rules: ToolsExpect, calls: Iterable[ToolCalled | ReplayedCall]) -> list[Divergence]:
-    made = {call.tool: call.arguments for call in calls if not _is_refused(call)}
+    made = [(call.tool, call.arguments) for call in calls if not is_refused_call(call)]
     found = []
-    for tool in rules.called:
-        if tool not in made:
-            found.append(_failed(Facet.TOOLS, f"tools.{render_key(tool)}", ABSENT, f"{tool} was not called"))
-    for tool in rules.not_called:
-        if tool in made:
-            found.append(_failed(Facet.TOOLS, f"tools.{render_key(tool)}", made[tool], f"{tool} was called"))
+    for entry in rules.called:
+        if not any(_is_as_expected(entry, *call) for call in made):
+            found.append(_not_called(entry, made))
+    for entry in rules.not_called:
+        arguments = next((call[1] for call in made if _is_as_expected(entry, *call)), ABSENT)
+        if arguments is not ABSENT:
+            tool = tool_of(entry)
+            found.append(_failed(Facet.TOOLS, f"tools.{render_key(tool)}", arguments, f"{_named(entry)} was called"))
     return found
 
 
-def _is_refused(call: ToolCalled | ReplayedCall) -> bool:
+def _not_called(entry: str | CallExpect, made: list[tuple[str, Any]]) -> Divergence:
+    """What is wrong, beside the arguments of the call that comes nearest."""
+    tool = tool_of(entry)
+    others = [arguments for name, arguments in made if name == tool]
+    nearest: Any = ABSENT
+    if others and isinstance(entry, CallExpect):
+        nearest = max(
+            others, key=lambda arguments: sum(_stands_at(*rule, arguments) for rule in entry.arguments.items())
+        )
+    return _failed(Facet.TOOLS, f"tools.{render_key(tool)}", nearest, f"{_named(entry)} was not called")
+
+
+def _named(entry: str | CallExpect) -> str:
+    if isinstance(entry, str):
+        return entry
+    return f"{entry.tool} with {', '.join(f'{path}: {brief(value)}' for path, value in entry.arguments.items())}"
+
+
+def _is_as_expected(entry: str | CallExpect, tool: str, arguments: Any) -> bool:
+    if isinstance(entry, str):
+        return tool == entry
+    return tool == entry.tool and all(_stands_at(*rule, arguments) for rule in entry.arguments.items())
+
+
+def _stands_at(path: str, wanted: Any, arguments: Any) -> bool:
+    """Whether a value stands at a path inside arguments; an argument of just that name comes first."""
+    if isinstance(arguments, Mapping) and path in arguments:
+        return same(wanted, arguments[path])
+    found = lookup(arguments, parse_steps(path))
+    return bool(found) and all(same(wanted, value) for value in found)
+
+
+def is_refused_call(call: ToolCalled | ReplayedCall) -> bool:
+    """Whether the call was refused because of an earlier miss; no recorded one was."""
     return isinstance(call, ReplayedCall) and is_refused(call)
 
 
@@ -59,10 +95,10 @@ def _check_state(path: str, wanted: Any, state: Any) -> list[Divergence]:
     values = [] if state is ABSENT else lookup(state, parse_steps(path))
     at = f"state{path}" if path.startswith("[") else f"state.{path}"
     if not values:
-        return [_failed(Facet.STATE, at, ABSENT, f"{at} does not exist, {_brief(wanted)} was wanted")]
+        return [_failed(Facet.STATE, at, ABSENT, f"{at} does not exist, {brief(wanted)} was wanted")]
     wrong = [value for value in values if not same(wanted, value)]
     return [
-        _failed(Facet.STATE, at, value, f"{at} is {_brief(value)}, {_brief(wanted)} was wanted") for value in wrong[:1]
+        _failed(Facet.STATE, at, value, f"{at} is {brief(value)}, {brief(wanted)} was wanted") for value in wrong[:1]
     ]
 
 
@@ -73,7 +109,7 @@ def _check_output(rules: OutputExpect, output: Any) -> list[Divergence]:
     details += [f"output contains {part!r}" for part in rules.not_contains if part in text]
     details += [f"output does not match {pattern!r}" for pattern in rules.matches if not re.search(pattern, text)]
     if rules.equals is not ABSENT and not same(rules.equals, content):
-        details.append(f"output is not equal to {_brief(rules.equals)}")
+        details.append(f"output is not equal to {brief(rules.equals)}")
     return [_failed(Facet.OUTPUT, "output", content, detail) for detail in details]
 
 
@@ -84,7 +120,8 @@ def _as_json(content: Any) -> str:
         return repr(content)
 
 
-def _brief(value: Any) -> str:
+def brief(value: Any) -> str:
+    """A value in one line of 80 characters at most."""
     text = _as_json(value) if isinstance(value, (*_SCALARS, list, dict)) else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
@@ -97,7 +134,9 @@ def check_plan(ledger: Ledger, plan: Plan) -> None:
     """
     for number, expect in plan.expect.items():
         for path in expect.state:
-            _check_path(plan, number, path)
+            _check_path(plan, number, path, f"expect.{number}.state.{path}")
+        for name in ("called", "not_called") if expect.tools is not None else ():
+            _check_entries(plan, number, name, getattr(expect.tools, name))
     for number in sorted(plan.failing & plan.expect.keys()):
         turn, expect = ledger.turn(number), plan.expect[number]
         if turn.error is None and not check(expect, turn.output, turn.calls, recorded_state(ledger, turn)):
@@ -108,11 +147,20 @@ def check_plan(ledger: Ledger, plan: Plan) -> None:
             )
 
 
-def _check_path(plan: Plan, number: int, path: str) -> None:
+def _check_entries(plan: Plan, number: int, name: str, entries: Iterable[str | CallExpect]) -> None:
+    for at, entry in enumerate(entries):
+        for path in entry.arguments if isinstance(entry, CallExpect) else ():
+            places = [f"expect.{number}.tools.{name}{item}.arguments.{path}" for item in (f"[{at}]", "")]
+            _check_path(plan, number, path, *places)
+
+
+def _check_path(plan: Plan, number: int, path: str, *places: str) -> None:
+    """Raises PlanError for a malformed one; its place is looked up then only: that reads the whole plan again."""
     try:
         parse_steps(path)
     except PlanError:
-        parse_steps(path, where=plan.where.get(f"expect.{number}.state.{path}") or _place(plan, number))
+        found = (plan.where.get(place) for place in places)
+        parse_steps(path, where=next(filter(None, found), None) or _place(plan, number))
         raise
 
 
@@ -128,69 +176,3 @@ def recorded_state(ledger: Ledger, turn: Turn) -> Any:
 
 def _value_of(event: SessionCreated | StateUpdated | StateRolledBack) -> Any:
     return event.state if isinstance(event, SessionCreated) else event.value
-
-
-def draft_expect(result: TurnResult) -> str:
-    """The `expect` block of a changed turn, as YAML to paste: what it does now and the recorded one did not."""
-    lines = ["expect:", f"  {result.turn}:"]
-    tools, state = _draft_tools(result), _draft_state(result)
-    if tools:
-        lines.append(f"    tools: {{{', '.join(tools)}}}")
-    if state:
-        lines.append(f"    state: {{{', '.join(state)}}}")
-    output = _draft_output(result)
-    if output and not (tools or state):
-        lines.append(f"    output: {{{output}}}")
-    if len(lines) == 2:
-        lines.append('    output: {contains: "…"}  # what a right answer says and the recorded one does not')
-    return "\n".join(lines)
-
-
-def _draft_tools(result: TurnResult) -> list[str]:
-    recorded = [call.tool for call in result.recorded.calls]
-    replayed = [call.tool for call in result.calls if not _is_refused(call)]
-    called = [_quoted(tool) for tool in dict.fromkeys(replayed) if tool not in recorded]
-    not_called = [_quoted(tool) for tool in dict.fromkeys(recorded) if tool not in replayed]
-    parts = [f"called: [{', '.join(called)}]"] if called else []
-    return parts + ([f"not_called: [{', '.join(not_called)}]"] if not_called else [])
-
-
-def _draft_state(result: TurnResult) -> list[str]:
-    entries = []
-    for divergence in result.divergences:
-        judged = divergence.facet is Facet.STATE and divergence.kind in (Kind.VALUE, Kind.TYPE, Kind.ADDED)
-        if judged and not divergence.note and isinstance(divergence.replayed, _SCALARS) and divergence.path != "state":
-            path = divergence.path.removeprefix("state").removeprefix(".")
-            entries.append(f"{_quoted(path)}: {_quoted(divergence.replayed)}")
-    return entries[:5]
-
-
-def _draft_output(result: TurnResult) -> str | None:
-    ours, theirs = _text_of(result.recorded.output), _text_of(result.replayed.output if result.replayed else ABSENT)
-    if theirs is None:
-        return None
-    sentences = [part.strip() for part in re.split(r"(?<=[.!?])\s+|\n", theirs)]
-    parts = [part[:80].rpartition(" ")[0] if len(part) > 80 else part for part in sentences]
-    fresh = next((part for part in parts if part and (ours is None or part not in ours)), None)
-    return f"contains: {_quoted(fresh)}" if fresh else None
-
-
-def _text_of(output: Any) -> str | None:
-    content = output.get("content") if isinstance(output, Mapping) else None
-    return content if isinstance(content, str) else None
-
-
-def _quoted(value: Any) -> str:
-    """A scalar as YAML: plain where that is safe."""
-    if (
-        isinstance(value, str)
-        and re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", value, re.ASCII)
-        and value.lower() not in _WORDS
-    ):
-        return value
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return ".nan" if value != value else ".inf" if value > 0 else "-.inf"
-    return json.dumps(value, ensure_ascii=False)
-
-
-_WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})

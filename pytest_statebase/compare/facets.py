@@ -43,6 +43,11 @@ class Facets:
             return []
         return self._diff(Facet.STATE, recorded, replayed, ("state",))
 
+    def memory(self, recorded: list[dict[str, Any]], replayed: list[dict[str, Any]]) -> list[Divergence]:
+        if not (recorded or replayed):
+            return []
+        return self._diff(Facet.MEMORY, recorded, replayed, ("memory",))
+
     def output(self, recorded: Any, replayed: Any) -> list[Divergence]:
         if recorded is ABSENT or self.rules.hides(("output",)):
             return []
@@ -54,6 +59,9 @@ class Facets:
             return [Divergence(Facet.OUTPUT, Kind.TYPE, "output", ours, theirs, detail=detail)]
         found = self._diff(Facet.OUTPUT, ours, theirs, ("output",))
         if _is_text(our_type) and isinstance(ours, str) and isinstance(theirs, str):
+            if found and not (ours.strip() and theirs.strip()):
+                # To say nothing is no other wording.
+                return [replace(divergence, detail="an empty output") for divergence in found]
             return [replace(divergence, kind=Kind.TEXT) for divergence in found]
         return found
 

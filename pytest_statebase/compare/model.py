@@ -7,10 +7,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..ledger import Turn
 from ..values import ABSENT
+
+if TYPE_CHECKING:
+    from ..cassette.plan import Known
 
 
 class Group(StrEnum):
@@ -26,6 +29,7 @@ class Verdict(StrEnum):
     """What a turn's divergences mean, given what was expected of it."""
 
     UNCHANGED = "unchanged"
+    ACCEPTED = "accepted"
     FIXED = "fixed"
     REWORDED = "reworded"
     OFF_SCRIPT = "off-script"
@@ -44,6 +48,7 @@ class Verdict(StrEnum):
 
 _GROUPS = {
     Verdict.UNCHANGED: Group.OK,
+    Verdict.ACCEPTED: Group.OK,
     Verdict.FIXED: Group.OK,
     Verdict.REWORDED: Group.REVIEW,
     Verdict.OFF_SCRIPT: Group.REVIEW,
@@ -63,6 +68,7 @@ class Facet(StrEnum):
     ERROR = "error"
     TOOLS = "tools"
     STATE = "state"
+    MEMORY = "memory"
     OUTPUT = "output"
 
 
@@ -95,6 +101,8 @@ class Kind(StrEnum):
     """The agent raised where it did not, or raised something else."""
     EXPECT = "expect"
     """A rule of the plan's `expect` does not hold."""
+    REVERTED = "reverted"
+    """As recorded again, where something else was accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +121,8 @@ class Divergence:
     """One sentence more for a person, where kind and values do not say it all."""
     note: bool = False
     """Shown but not judged: a made-up id renamed one-to-one."""
+    baseline: bool = False
+    """`recorded` is the value of the accepted baseline, which the turn is judged against."""
 
     @property
     def fingerprint(self) -> str:
@@ -147,10 +157,16 @@ class Source(StrEnum):
     """Where the answer of a replayed call came from."""
 
     RECORD = "record"
+    ACCEPTED = "accepted"
+    """The accepted baseline of this turn."""
     AUTHORED = "authored"
     """The plan's `answers`."""
+    SIBLING = "sibling"
+    """A recording of another session, named in `stubs_from`."""
     SIMULATED = "simulated"
     """The user's own simulator."""
+    LIVE = "live"
+    """The tool itself, which ran (`statebase_unrecorded = call`)."""
     NONE = "none"
     """Nothing answered: unrecorded, or refused after a miss."""
 
@@ -164,7 +180,7 @@ class ReplayedCall:
     turn: int
     source: Source = Source.NONE
     recorded_turn: int | None = None
-    """For an answer from the record: its turn and the position among that turn's calls, from 0."""
+    """For an answer from the record (or the accepted baseline): its turn and the position among its calls, from 0."""
     recorded_index: int | None = None
     repeated: bool = False
     """Answered by a recording that had answered before."""
@@ -181,6 +197,10 @@ class ReplayedCall:
     step: int | None = None
     agent: str | None = None
     """Which of several agents made the call, where that is known."""
+    origin: str | None = None
+    """For an answer from the accepted baseline: what had given it (`simulated`, `sibling`, `authored` or `live`)."""
+    sibling: str | None = None
+    """For an answer of a sibling: the id of the session that it comes from."""
 
 
 @dataclass(slots=True)
@@ -195,6 +215,8 @@ class Observed:
     """What the agent raised: `{type, message, …}`."""
     state: Any = ABSENT
     """The state at the turn's end; ABSENT where none is known."""
+    memory: list[dict[str, Any]] = field(default_factory=list)
+    """What was added to memory in the turn, in order (see `memories_of`)."""
     reasoning: str | None = None
     authored_input: bool = False
     missed: bool = False
@@ -214,6 +236,8 @@ class AlignedCall:
     """Position among the replayed calls, None for a missing one."""
     label: str
     """`lookup_order`, and `lookup_order#2` for the second of its name in the turn."""
+    accepted: int | None = None
+    """Position among the calls of the accepted baseline, where there is one."""
 
 
 @dataclass(slots=True)
@@ -233,11 +257,68 @@ class TurnResult:
     """Not replayed because `until` says so, which fails nothing."""
     reason: str | None = None
     """Why it was not replayed, or what to do next (the `expect` to paste)."""
+    known: tuple[Known, ...] = ()
+    """The entries of the plan's `known` that excuse divergences of this turn, or the turn that ended the replay."""
+    expired: tuple[Known, ...] = ()
+    """Entries that would, if their day had not passed."""
+    excused: bool = False
+    """The turn fails nothing: all that speaks against it is known."""
+    accepted: Turn | None = None
+    """The accepted baseline of the turn, which `divergences` are from; None where it has none."""
+    accepted_state: Any = ABSENT
+    """The state at the turn's end that was accepted."""
+    from_record: list[Divergence] = field(default_factory=list)
+    """For a turn with a baseline: how it differs from the record."""
+
+    @property
+    def group(self) -> Group:
+        """The group of the verdict; `review` where it is excused."""
+        return Group.REVIEW if self.excused else self.verdict.group
 
     @property
     def calls(self) -> list[ReplayedCall]:
         """The calls that the agent made in this turn."""
         return self.replayed.calls if self.replayed else []
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """A tool of which recorded calls do not fit the function as it is today."""
+
+    tool: str
+    calls: int
+    lacks: tuple[str, ...] = ()
+    """Arguments that the function needs and these calls do not have."""
+    unknown: tuple[str, ...] = ()
+    """Arguments that these calls have and the function does not take."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownUse:
+    """An entry of `known` in one replay."""
+
+    entry: Known
+    matched: bool
+    """A divergence of the replay has its fingerprint."""
+    expired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """Which rules and baselines a replay was run with, and which it needed: over a whole run, those of no use show."""
+
+    own: Mapping[str, bool] = field(default_factory=dict)
+    """The plan's own `ignore` rules: whether each hid anything. Where a replay had to stop, those alone that did."""
+    inherited: Mapping[str, bool] = field(default_factory=dict)
+    """The same of rules that come from `statebase.yaml`."""
+    accepted: tuple[int, ...] = ()
+    """Turns with an accepted baseline."""
+    reached: tuple[int, ...] = ()
+    """Those of them that were to be replayed."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with the accepted file as a whole."""
+    partial: bool = False
+    """The replay had to stop: what it did not use may matter all the same."""
 
 
 @dataclass(slots=True)
@@ -263,6 +344,13 @@ class ReplayResult:
     owner: str | None = None
     fork_id: str = ""
     failing: frozenset[int] = frozenset()
+    upkeep: Upkeep = field(default_factory=Upkeep)
+    unbound: tuple[Unbound, ...] = ()
+    """Tools whose recorded calls do not fit the function any more."""
+    known: tuple[KnownUse, ...] = ()
+    """The plan's entries of `known`, and which of them were needed."""
+    pinned: tuple[str, ...] = ()
+    """What was the same as on every run: `clock`, `random`, `uuid`."""
 
     @property
     def verdicts(self) -> Counter[str]:
@@ -281,7 +369,7 @@ class ReplayResult:
         if not any(turn.replayed for turn in judged):
             return "no turn was replayed"
         left = sorted(self.failing - {turn.turn for turn in judged if turn.replayed})
-        bad = [turn for turn in judged if turn.verdict.group in (Group.FAIL, Group.COULD_NOT_RUN)]
+        bad = [turn for turn in judged if turn.group in (Group.FAIL, Group.COULD_NOT_RUN)]
         if bad:
             return ", ".join(f"turn {turn.turn} {turn.verdict}" for turn in bad[:4]) + (", …" if len(bad) > 4 else "")
         if left:
@@ -299,15 +387,21 @@ class ReplayResult:
         raise KeyError(f"this replay has no turn {number}: {[turn.turn for turn in self.turns]}")
 
     def counts(self) -> dict[str, int]:
-        """Calls by how they were answered: answered repeated moved stale authored simulated unrecorded unused."""
+        """Calls by how they were answered.
+
+        answered repeated moved stale accepted authored sibling simulated live unrecorded unused.
+        """
         calls = [call for turn in self.turns for call in turn.calls]
         return {
             "answered": sum(call.source is Source.RECORD for call in calls),
             "repeated": sum(call.repeated for call in calls),
             "moved": sum(d.kind is Kind.MOVED for turn in self.turns for d in turn.divergences),
             "stale": sum(call.stale for call in calls),
+            "accepted": sum(call.source is Source.ACCEPTED for call in calls),
             "authored": sum(call.source is Source.AUTHORED for call in calls),
+            "sibling": sum(call.source is Source.SIBLING for call in calls),
             "simulated": sum(call.source is Source.SIMULATED for call in calls),
+            "live": sum(call.source is Source.LIVE for call in calls),
             "unrecorded": sum(call.unrecorded for call in calls),
             "unused": self.unused,
         }

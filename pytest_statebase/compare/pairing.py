@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..cassette.plan import ANY
 from ..ledger import ToolCalled, Turn
 from ..values import freeze
 from .diff import plain_equal
 from .ids import Ids
 from .model import Observed, ReplayedCall, Source
-from .paths import Call, IgnoreRules
+from .paths import Call, IgnoreRules, numbered
 from .sequences import align_keys, likeness, longest_rising, most_alike
 from .usage import Usage
 
@@ -41,11 +42,18 @@ class Scene:
     made_up: MadeUp | None = None
     broke_off: bool = False
     """The turn ended early (a miss, an exception): what the recording does later is not missing."""
+    agents: bool = False
+    """Both sides know which of several agents made a call."""
 
     def is_write(self, tool: str) -> bool:
         """A tool is a write unless it is marked `reads: true`."""
         rules = self.tools.get(tool)
         return rules is None or not rules.reads
+
+    def added(self, tool: str) -> frozenset[str]:
+        """Arguments that do not count against a recording from before they were added."""
+        rules = self.tools.get(tool)
+        return frozenset(name for name, value in rules.added.items() if value == ANY) if rules else frozenset()
 
     def hides(self, tool: str) -> bool:
         """Whether the tool is ignored altogether."""
@@ -64,6 +72,8 @@ class Pairing:
         self.replayed: list[ReplayedCall] = observed.calls
         self._group = step_groups([call.step for call in self.recorded])
         self._together = step_groups([call.step for call in self.replayed])
+        self._numbers = [call.ordinal for call in numbered(call.tool for call in self.recorded)]
+        self._their_numbers = [call.ordinal for call in numbered(call.tool for call in self.replayed)]
         tools = {call.tool for call in self.recorded} | {call.tool for call in self.replayed}
         hidden = {tool for tool in tools if scene.hides(tool)}
         self._ours = {i for i, call in enumerate(self.recorded) if call.tool not in hidden}
@@ -112,6 +122,15 @@ class Pairing:
         call, bind = self.recorded[i], self.scene.bind
         return bind(call.tool, call.arguments) if bind else call.arguments
 
+    def replayed_arguments(self, j: int, *beside: int) -> Any:
+        """The arguments of a replayed call without those that were added since the recorded ones beside it."""
+        call = self.replayed[j]
+        added = self.scene.added(call.tool) if type(call.arguments) is dict else ()
+        if not added:
+            return call.arguments
+        known = {name for i in beside for name in _names(self.recorded[i].arguments)}
+        return {name: value for name, value in call.arguments.items() if name in known or name not in added}
+
     def in_order(self, pairs: Pairs) -> Pairs:
         """The most pairs that keep the recorded order; calls made at once have none among themselves."""
         group, together = self._group, self._together
@@ -121,9 +140,9 @@ class Pairing:
     def _pair_equal(self) -> None:
         """Equal calls, in order first, then out of it; which of several equal recordings answered is no matter."""
         ours = sorted({*self._free(), *(i for j, i in self._claimed.items() if j in self._theirs)})
-        theirs = self.extra()
-        keys = {i: self._key(self.recorded[i].tool, self.recorded_arguments(i)) for i in ours}
-        made = {j: self._replayed_key(j, keys) for j in theirs}
+        theirs = self._step_by_step(self.extra())
+        keys = {i: self._key(self.recorded[i].tool, self.recorded_arguments(i), self._numbers[i]) for i in ours}
+        made = {j: self._replayed_key(j, keys, ours) for j in theirs}
         for a, b in align_keys([keys[i] for i in ours], [made[j] for j in theirs]):
             self.pairs[ours[a]] = theirs[b]
         waiting: dict[Hashable, list[int]] = defaultdict(list)
@@ -132,17 +151,40 @@ class Pairing:
         for j in self.extra():
             if waiting[made[j]]:
                 self.pairs[waiting[made[j]].pop()] = j
+        if self.scene.agents:
+            self._exchange(keys)
         self.equal = set(self.pairs.values())
 
-    def _replayed_key(self, j: int, recorded: dict[int, Hashable]) -> Hashable:
+    def _step_by_step(self, theirs: list[int]) -> list[int]:
+        """Replayed calls in order; those in a row that one recorded step answered, in the order of that step."""
+        runs = groupby(theirs, key=lambda j: self._group[self._claimed[j]] if j in self._claimed else -1 - j)
+        return [j for step, run in runs for j in (sorted(run, key=lambda j: self._claimed[j]) if step >= 0 else run)]
+
+    def _exchange(self, keys: dict[int, Hashable]) -> None:
+        """Of equal calls by several agents, those of one agent are pairs, whichever came first."""
+        alike: dict[Hashable, list[int]] = defaultdict(list)
+        for i in sorted(self.pairs):
+            alike[keys[i]].append(i)
+        for i in self.pairs:
+            for other in alike[keys[i]] if not self._is_by_one(i, i) else ():
+                if self._is_by_one(i, other) and not self._is_by_one(other, other):
+                    self.pairs[i], self.pairs[other] = self.pairs[other], self.pairs[i]
+                    break
+
+    def _is_by_one(self, i: int, other: int) -> bool:
+        """Whether one agent made a recorded call and the replayed one that is paired with `other`."""
+        return self.recorded[i].agent == self.replayed[self.pairs[other]].agent
+
+    def _replayed_key(self, j: int, recorded: dict[int, Hashable], ours: list[int]) -> Hashable:
         if j in self._claimed:
             return recorded[self._claimed[j]]
         call = self.replayed[j]
-        return self._key(call.tool, self.scene.ids.session(call.arguments))
+        arguments = self.replayed_arguments(j, *(i for i in ours if self.recorded[i].tool == call.tool))
+        return self._key(call.tool, self.scene.ids.session(arguments), self._their_numbers[j])
 
-    def _key(self, tool: str, arguments: Any) -> Hashable:
+    def _key(self, tool: str, arguments: Any, ordinal: int) -> Hashable:
         try:
-            return tool, freeze(self.scene.rules.arguments(tool, arguments))
+            return tool, freeze(self.scene.rules.arguments(tool, arguments, ordinal))
         except Exception:  # what cannot be frozen is equal to nothing, and pairs with its neighbour
             return tool, id(arguments)
 
@@ -181,6 +223,10 @@ class Pairing:
     def _pair_replaced(self) -> None:
         for ours, theirs in self._gaps():
             self.replaced.update(zip(ours, theirs, strict=False))
+
+
+def _names(arguments: Any) -> Iterable[Any]:
+    return arguments if type(arguments) is dict else ()
 
 
 def is_refused(call: ReplayedCall) -> bool:

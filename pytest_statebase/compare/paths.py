@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
@@ -36,6 +37,16 @@ class Call(NamedTuple):
 
     tool: str
     ordinal: int = 1
+
+
+def numbered(tools: Iterable[str]) -> list[Call]:
+    """Each call of a turn with which of its tool's it is."""
+    counts: Counter[str] = Counter()
+    labels = []
+    for tool in tools:
+        counts[tool] += 1
+        labels.append(Call(tool, counts[tool]))
+    return labels
 
 
 class Ignored:
@@ -200,6 +211,10 @@ class IgnoreRules:
         """The `ignore` entries that never hid anything, for a warning. Rules of tools are left out."""
         return [rule.text for i, rule in enumerate(self.rules[: self._reported]) if i not in self.matched]
 
+    def use(self) -> list[tuple[str, bool]]:
+        """The `ignore` entries in order, each with whether it hid anything. Rules of tools are left out."""
+        return [(rule.text, i in self.matched) for i, rule in enumerate(self.rules[: self._reported])]
+
     def hides(self, path: Path) -> bool:
         """Whether a rule covers the whole of what lies at `path`, an ancestor included."""
         return bool(self.rules) and self._enter(path) is None
@@ -304,7 +319,7 @@ def _rule(text: str, where: str | None) -> Rule:
         return Rule(text, (DEEP, *steps))
     raise malformed(
         text,
-        f"does not begin with a facet ({', '.join(FACETS[:4])})",
+        f"does not begin with a facet ({', '.join(FACETS[:5])})",
         where,
         f"Write `**.{text.strip()}` for that path anywhere, or put the facet in front of it.",
     )
@@ -315,9 +330,13 @@ def _rule_of_plan(plan: Plan, position: int) -> Rule:
     try:
         return _rule(plan.ignore[position], None)
     except PlanError:
-        inherited = len(plan.ignore) - sum(key.startswith("ignore[") for key in plan.where)
-        where = plan.where.get(f"ignore[{position - inherited}]") or "statebase.yaml"
+        where = plan.where.get(f"ignore[{position - inherited(plan)}]") or "statebase.yaml"
         return _rule(plan.ignore[position], where)
+
+
+def inherited(plan: Plan) -> int:
+    """How many of the first `ignore` entries of a plan come from `statebase.yaml`."""
+    return len(plan.ignore) - sum(key.startswith("ignore[") for key in plan.where) if plan.ignore else 0
 
 
 def _tool_steps(steps: tuple[Step, ...], text: str, where: str | None) -> tuple[Step, ...]:

@@ -33,7 +33,7 @@ def test_the_nearest_wins_key_by_key_and_ignore_adds_up(tree: Path) -> None:
     assert plan.owner == "deep"
     assert plan.gate == "block"
     assert plan.ignore == ("a", "b", "c", "d")
-    assert plan.tools == {"look": ToolRules(reads=True), "think": ToolRules(ignore=("arguments",))}
+    assert plan.tools == {"look": ToolRules(reads=True), "think": ToolRules(reads=True, ignore=("arguments",))}
 
 
 def test_the_root_can_be_named(tree: Path) -> None:

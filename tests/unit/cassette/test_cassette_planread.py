@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from pytest_statebase.cassette import Answer, Expect, OutputExpect, Plan, ReplaySpec, ToolRules, ToolsExpect, read_plan
+from pytest_statebase.cassette import (
+    Answer,
+    CallExpect,
+    Expect,
+    OutputExpect,
+    Plan,
+    ReplaySpec,
+    ToolRules,
+    ToolsExpect,
+    read_plan,
+)
 from pytest_statebase.errors import FileError, FormatVersionError, PlanError
 from pytest_statebase.ledger import ForkPoint
 from pytest_statebase.values import ABSENT
@@ -126,11 +136,35 @@ def test_hand_edited_values_stay_text(tmp_path: Path) -> None:
     ("text", "where", "says"),
     [
         ("sesion: a", "2:1", "unknown key `sesion`\n  Did you mean `session`? Known keys: cassette, session"),
-        ("known: []", "2:1", "unknown key `known`"),
+        ("knows: []", "2:1", "unknown key `knows`"),
+        ("known: {}", "2:1", "`known` must be a list"),
+        ('known: [{fingerprint: "0123456789ab"}]', "2:9", "without `until`"),
+        ("known: [{until: 2026-11-01}]", "2:9", "without `fingerprint`"),
+        ("known: [{fingerprint: 0123456789ab, until: soon}]", "2:37", "is no day"),
+        ("known: [{fingerprint: 0123, until: 2026-11-01}]", "2:10", "is no fingerprint"),
         ("http: x", "2:1", "unknown key `http`"),
         ("expect:\n  2:\n    ouput: {}", "4:5", "unknown key `ouput` in `expect.2`\n  Did you mean `output`?"),
         ("expect: {2: {output: {contain: x}}}", "2:23", "unknown key `contain` in `expect.2.output`"),
-        ("tools: {a: {was: b}}", "2:13", "unknown key `was` in `tools.a`\n  Known keys: reads, ignore."),
+        (
+            "expect: {2: {tools: {called: 3}}}",
+            "2:22",
+            "`expect.2.tools.called` must be a tool, not 3\n  Write its name, or",
+        ),
+        ("expect: {2: {tools: {called: [a, '']}}}", "2:34", "`expect.2.tools.called[1]` must be a tool"),
+        ("expect: {2: {tools: {called: {arguments: {x: 1}}}}}", "2:22", "`expect.2.tools.called` has no `tool`"),
+        (
+            "expect: {2: {tools: {called: [{tool: a, args: {}}]}}}",
+            "2:41",
+            "`args` in `expect.2.tools.called[0]`\n  Did",
+        ),
+        ("expect: {2: {tools: {called: {tool: a, arguments: [x]}}}}", "2:40", "must be a mapping of paths to values"),
+        ("expect: {2: {tools: {not_called: {tool: a, arguments: {3: x}}}}}", "2:56", "must be a text, not 3"),
+        ("tools: {a: {were: b}}", "2:13", "unknown key `were` in `tools.a`\n  Known keys: reads, ignore, was"),
+        ("tools: {a: {result: m:f}}", "2:13", "`tools.a.result` stands in a plan"),
+        ("tools: {a: {was: c}, b: {was: c}}", "2:22", "both say that they were `c`"),
+        ("tools: {a: {was: b}, b: {was: a}}", "2:9", "was, by its `was`, itself"),
+        ("tools: {a: {rename: [x]}}", "2:13", "`tools.a.rename` must be a mapping"),
+        ("tools: {a: {rename: {x: y}, added: {y: 1}}}", "2:9", "both speak of `y`"),
         ("replay: {form: turn 2}", "2:10", "unknown key `form` in `replay`\n  Did you mean `fork`?"),
         ("compare: {outputs: exact}", "2:11", "unknown key `outputs`"),
         ("session: 7", "2:1", "`session` must be a text, not 7"),
@@ -191,6 +225,18 @@ def test_what_is_no_plan(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(PlanError) as caught:
         plan(tmp_path, text)
     assert says in str(caught.value)
+
+
+def test_calls_with_arguments(tmp_path: Path) -> None:
+    text = "cassette: 1\nexpect:\n  2:\n    tools:\n      called:\n"
+    text += '        - {tool: book, arguments: {bags: 0, "items[0].sku": x}}\n        - look\n'
+    text += "      not_called: {tool: look}\n"
+    tools = plan(tmp_path, text).expect[2].tools
+    assert tools == ToolsExpect((CallExpect("book", {"bags": 0, "items[0].sku": "x"}), "look"), ("look",))
+    assert tools is not None
+    assert [entry.where for entry in tools.called if isinstance(entry, CallExpect)] == [
+        f"{tmp_path / 'a.session.yaml'}:6:11"
+    ]
 
 
 def test_a_future_format_is_refused_before_its_keys(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from test_cassette_planread import FULL
 
 from pytest_statebase.cassette import (
     Answer,
+    CallExpect,
     Expect,
     OutputExpect,
     Plan,
@@ -19,14 +20,16 @@ from pytest_statebase.cassette import (
     write_plan,
 )
 from pytest_statebase.cassette.plan import Positions
-from pytest_statebase.cassette.planread import PLAN, Reading, plan_of
+from pytest_statebase.cassette.planread import PLAN, plan_of
 from pytest_statebase.cassette.planwrite import plan_text
+from pytest_statebase.cassette.reading import Reading
 from pytest_statebase.cassette.yamlread import parse
 from pytest_statebase.errors import PlanError
 from pytest_statebase.ledger import ForkPoint
 
 TEXT = st.text(min_size=1, max_size=8)
 TEXTS = st.lists(TEXT, max_size=3).map(tuple)
+CALLS = st.lists(TEXT | st.builds(CallExpect, TEXT, st.dictionaries(TEXT, TEXT, min_size=1)), max_size=3).map(tuple)
 TURNS = st.integers(1, 9)
 PLANS = st.builds(
     Plan,
@@ -42,7 +45,7 @@ PLANS = st.builds(
         TURNS,
         st.builds(
             Expect, st.none() | st.builds(OutputExpect, st.tuples(TEXT), TEXTS, equals=st.just(None) | TEXT),
-            st.none() | st.builds(ToolsExpect, TEXTS, st.tuples(TEXT)),
+            st.none() | st.builds(ToolsExpect, CALLS, st.tuples(TEXT)),
             st.dictionaries(TEXT, TEXT, min_size=1, max_size=2),
         ), max_size=2,
     ),

@@ -131,7 +131,6 @@ def test_objects_are_data_with_the_name_of_their_type() -> None:
         object(),
         Order,
         lambda: None,
-        Pair(1),
         Text("x"),
         collections.defaultdict(list),
         collections.deque(maxlen=2),

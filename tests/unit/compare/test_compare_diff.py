@@ -270,3 +270,48 @@ def test_key_order_does_not_count() -> None:
 )
 def test_plain_equal(left: Any, right: Any, equal: bool) -> None:
     assert plain_equal(left, right) is equal
+
+
+def large(**last: Any) -> dict[str, Any]:
+    """So many values that they are compared as a whole first."""
+    return {"rows": [{"n": n, "x": n / 4, "ok": n % 2 == 0, "s": str(n)} for n in range(1000)], "last": last}
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "kinds"),
+    [
+        ({"a": 1}, {"a": 1}, []),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, []),
+        ({"a": NAN}, {"a": float("nan")}, []),
+        ({"a": -0.0}, {"a": 0.0}, []),
+        ({"a": (1, 2)}, {"a": (1, 2)}, []),
+        ({"a": 1}, {"a": True}, ["type"]),
+        ({"a": 1}, {"a": 1.0}, ["type"]),
+        ({"a": True, "b": 1}, {"b": True, "a": 1}, ["type", "type"]),
+        ({"a": b"x"}, {"a": bytearray(b"x")}, ["type"]),
+        ({"a": bytearray(b"x")}, {"a": b"x"}, ["type"]),
+        ({"a": (1, 2)}, {"a": [1, 2]}, ["type"]),
+        ({1: "x"}, {True: "x"}, ["removed", "added"]),
+        ({"a": "\ud800"}, {"a": "\ud801"}, ["value"]),
+    ],
+)
+def test_large_values_are_compared_to_the_type(left: Any, right: Any, kinds: list[str]) -> None:
+    for recorded, replayed in ((left, right), (large(v=left), large(v=right))):
+        assert [kind for kind, _ in found(recorded, replayed)] == kinds
+
+
+def test_one_change_in_a_large_value() -> None:
+    changed = large(v=1)
+    changed["rows"][500]["ok"] = 1
+    assert found(large(v=1), changed) == [("type", "state.rows[500].ok")]
+
+
+def test_a_value_that_doubles_at_every_level_ends() -> None:
+    def doubled() -> Any:
+        value: Any = [1]
+        for _ in range(40):
+            value = [value, value]
+        return value
+
+    (difference,) = diff(doubled(), doubled(), prefix=("state",))
+    assert difference.detail == "could not be compared: too deep or too large"

@@ -1,16 +1,17 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
-import yaml
-from compare_data import T, call, judged, record, replay_of, text
+from compare_data import T, call, record, text
 
-from pytest_statebase.cassette.plan import Expect, OutputExpect, Plan, ToolsExpect
-from pytest_statebase.compare.expect import check, check_plan, draft_expect
-from pytest_statebase.compare.model import Observed, ReplayedCall, Source, TurnResult
+from pytest_statebase.cassette.plan import CallExpect, Expect, OutputExpect, Plan, ToolsExpect
+from pytest_statebase.compare.expect import check, check_plan
+from pytest_statebase.compare.model import ReplayedCall, Source
 from pytest_statebase.errors import PlanError
-from pytest_statebase.ledger import Ledger
+from pytest_statebase.ledger import Ledger, ToolCalled
 from pytest_statebase.values import ABSENT
 
 OUTPUT = text("Your order was already delivered.")
@@ -54,6 +55,40 @@ def test_tools() -> None:
     assert details(expect, calls=calls) == ["late was not called", "refund was called"]
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "failed"),
+    [
+        ("book", {"bags": 0}, []),
+        ("book", {"bags": 0, "items[1].sku": "b", "who": "Kim"}, []),
+        ("book", {"bags": False}, ["book with bags: false was not called"]),
+        ("book", {"bags": 1}, ["book with bags: 1 was not called"]),
+        ("book", {"items[*].sku": "a"}, ['book with items[*].sku: "a" was not called']),
+        ("book", {"gone": None}, ["book with gone: null was not called"]),
+        ("book", {"a.b": 3}, []),
+        ("book", {'"a.b"': 3}, []),
+        ("other", {"bags": 0}, ["other with bags: 0 was not called"]),
+        ("raw", {"x": 1}, ["raw with x: 1 was not called"]),
+    ],
+)
+def test_a_call_with_arguments(tool: str, arguments: dict[str, Any], failed: list[str]) -> None:
+    made = call("book", bags=0, items=[{"sku": "a"}, {"sku": "b"}], who="Kim", **{"a.b": 3})
+    calls = [call("book", bags=2), made, ToolCalled("raw", "not JSON")]
+    entry = CallExpect(tool, arguments)
+    assert details(Expect(tools=ToolsExpect(called=(entry,))), calls=calls) == failed
+    forbidden = details(Expect(tools=ToolsExpect(not_called=(entry,))), calls=calls)
+    assert forbidden == ([] if failed else [f"{tool} with {failing(arguments)} was called"])
+
+
+def failing(arguments: dict[str, Any]) -> str:
+    return ", ".join(f"{path}: {json.dumps(value)}" for path, value in arguments.items())
+
+
+def test_what_was_called_instead_is_shown() -> None:
+    expect = Expect(tools=ToolsExpect(called=(CallExpect("book", {"bags": 0, "who": "Kim"}),)))
+    (found,) = check(expect, OUTPUT, [call("book", bags=1), call("book", bags=1, who="Kim"), call("look")], ABSENT)
+    assert (found.path, found.replayed) == ("tools.book", {"bags": 1, "who": "Kim"})
+
+
 def test_state() -> None:
     state = {"refund_issued": False, "cart": [{"sku": "a"}, {"sku": "b"}]}
     assert details(Expect(state={"refund_issued": False, "cart[0].sku": "a"}), state=state) == []
@@ -91,44 +126,15 @@ def test_a_malformed_state_path_is_refused(ledger: Ledger) -> None:
         check_plan(ledger, plan)
 
 
-def drafted(ledger: Ledger, observed: Observed) -> tuple[TurnResult, str]:
-    (result,) = judged(ledger, [observed], failing=frozenset({1}))
-    return result, draft_expect(result)
+def test_a_malformed_path_in_arguments_is_refused(ledger: Ledger) -> None:
+    expect = {1: Expect(tools=ToolsExpect(not_called=("x", CallExpect("look", {"a..b": 1}))))}
+    place = {"expect.1.tools.not_called[1].arguments.a..b": "p.session.yaml:9:5"}
+    with pytest.raises(PlanError, match=r"^p\.session\.yaml:9:5: the path 'a\.\.b'"):
+        check_plan(ledger, Plan(expect=expect, where=place))
 
 
-@pytest.mark.parametrize(
-    ("output", "tools", "state", "expected"),
-    [
-        (None, ["look", "check"], None, {"tools": {"called": ["check"]}}),
-        (None, ["check"], None, {"tools": {"called": ["check"], "not_called": ["look"]}}),
-        (None, [], None, {"tools": {"not_called": ["look"]}}),
-        (None, ["look"], {"n": 2, "a b": "no"}, {"state": {"n": 2, '"a b"': "no"}}),
-        ("All fine: done. Sorry, an error.", ["look"], None, {"output": {"contains": "All fine: done."}}),
-    ],
-)
-def test_a_draft_is_yaml_that_the_replay_meets_and_the_recording_does_not(
-    ledger: Ledger, output: str | None, tools: list[str], state: Any, expected: dict[str, Any]
-) -> None:
-    (observed,) = replay_of(ledger)
-    observed.calls = [
-        observed.calls[0] if tool == "look" else ReplayedCall(tool, {}, 1, Source.SIMULATED) for tool in tools
-    ]
-    observed.output = text(output) if output else observed.output
-    observed.state = state or observed.state
-    result, draft = drafted(ledger, observed)
-    block = yaml.safe_load(draft)["expect"][1]
-    assert block == expected
-    said, did = block.get("output", {}), block.get("tools", {})
-    expect = Expect(
-        OutputExpect(contains=(said["contains"],)) if said else None,
-        ToolsExpect(tuple(did.get("called", ())), tuple(did.get("not_called", ()))),
-        block.get("state", {}),
-    )
-    assert check(expect, observed.output, observed.calls, observed.state) == []
-    assert check(expect, result.recorded.output, result.recorded.calls, result.recorded_state)
-
-
-def test_a_draft_with_nothing_to_go_by_leaves_it_to_the_reader(ledger: Ledger) -> None:
-    (observed,) = replay_of(ledger)
-    observed.calls = [ReplayedCall("look", {"x": 2}, 1, Source.SIMULATED)]
-    assert yaml.safe_load(drafted(ledger, observed)[1]) == {"expect": {1: {"output": {"contains": "…"}}}}
+def test_arguments_that_the_recording_has_prove_nothing(ledger: Ledger) -> None:
+    plan = Plan(failing=frozenset({1}), expect={1: Expect(tools=ToolsExpect(called=(CallExpect("look", {"x": 1}),)))})
+    with pytest.raises(PlanError, match="is met by the recording"):
+        check_plan(ledger, plan)
+    check_plan(ledger, replace(plan, expect={1: Expect(tools=ToolsExpect(called=(CallExpect("look", {"x": 2}),)))}))

@@ -65,7 +65,7 @@ def test_unproven_without_an_expect_says_what_to_paste(ledger: Ledger, observed:
     observed[1].state = {"n": 20}
     result = second(ledger, observed, failing=FAILING)
     assert str(result.verdict) == "unproven"
-    assert result.reason == 'expect:\n  2:\n    state: {"n": 20}'
+    assert result.reason == 'expect:\n  2:\n    tools: {called: look}\n    state: {"n": 20}'
 
 
 def test_a_raise_that_is_gone_is_unproven() -> None:

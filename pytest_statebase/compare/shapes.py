@@ -1,0 +1,44 @@
+"""How values look that programs make up anew on each run: timestamps, uuids, random tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+_TIME = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?"
+_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+# A run of 12 or more letters and digits with at least two of each: `9f8a7b6c5d4e`, `fLxcMYQFvKcOdQNYvY2s`, but not
+# `gift_card_3166319` or `international`.
+_TOKEN = r"(?=[0-9]*[A-Za-z][A-Za-z0-9]*)(?=(?:[A-Za-z]*[0-9]){2})(?=(?:[0-9]*[A-Za-z]){2})[A-Za-z0-9]{12,}"
+SHAPES: Final = re.compile(rf"(?P<time>{_TIME})|(?P<uuid>{_UUID})|(?<![A-Za-z0-9])(?P<token>{_TOKEN})(?![A-Za-z0-9])")
+_DAY = timedelta(hours=24)
+_EPOCHS = ((1e9, 4e9, 1.0), (1e12, 4e12, 1e3))
+
+
+def is_near(value: Any, clocks: Iterable[datetime]) -> bool:
+    """Whether a timestamp lies within 24 hours of one of the clocks."""
+    moment = as_moment(value)
+    return moment is not None and any(abs(moment - clock) <= _DAY for clock in clocks)
+
+
+def as_moment(value: Any) -> datetime | None:
+    """A timestamp as an aware datetime (a naive one is taken as UTC), None for what is none."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.replace(",", ".").replace(" Z", "Z"))
+        except ValueError:
+            return None
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    return _epoch(value) if isinstance(value, (int, float)) else None
+
+
+def _epoch(value: float) -> datetime | None:
+    if isinstance(value, bool):
+        return None
+    for low, high, unit in _EPOCHS:
+        if low <= value < high:
+            return datetime.fromtimestamp(value / unit, UTC)
+    return None
