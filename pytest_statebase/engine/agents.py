@@ -12,12 +12,13 @@ from typing import Any
 
 from ..errors import AgentError
 from ..values import ABSENT, fields_of
+from .tools import import_remedy
 
-PARAMETERS = ("session_id", "user_input", "state", "history", "messages", "tools", "turn")
+PARAMETERS = ("session_id", "user_input", "state", "history", "messages", "tools", "statebase", "turn")
 """What an agent can ask for by naming a parameter so."""
 _ENTRY_POINTS = ("run", "arun", "invoke", "ainvoke")
 _OUTPUT_TYPES = ("text", "data", "error", "audio", "image", "tool_result", "tool_response")
-_MEMORY = frozenset({"state", "history", "messages"})
+_MEMORY = frozenset({"state", "history", "messages", "statebase"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +117,9 @@ def import_attribute(name: str, *, what: str) -> Any:
         raise AgentError(f"{name!r} names no {what}", remedy="Write module:attribute, such as myapp.support:answer.")
     try:
         value: Any = importlib.import_module(module_name)
-    except Exception as error:
-        raise AgentError(
-            f"the {what} {name!r} does not import: {type(error).__name__}: {error}",
-            remedy="Is its directory on the path (pytest's ini `pythonpath`)?",
-        ) from error
+    except (Exception, SystemExit) as error:
+        found = f"the {what} {name!r} does not import: {type(error).__name__}: {error}"
+        raise AgentError(found, remedy=import_remedy(error)) from error
     for part in path.split("."):
         if not hasattr(value, part):
             raise AgentError(f"the {what} {name!r} does not exist: {module_name} has no {path!r}")

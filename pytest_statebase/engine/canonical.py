@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import Any
 
-from ..cassette.plan import Plan
+from ..cassette.plan import ANY, Plan
 from ..compare.paths import IgnoreRules
 from .tools import Tool
 from .volatile import rename
@@ -33,8 +34,19 @@ class Canonicaliser:
         known = self._tools.get(tool)
         return arguments if known is None or type(arguments) is not dict else known.canonical(arguments)
 
-    def __call__(self, tool: str, arguments: Any) -> Any:
+    def __call__(self, tool: str, arguments: Any, ordinal: int = 0) -> Any:
+        """ordinal: which of the tool's calls in the turn it is, from 1; 0 where it has no place, nor rules for one."""
         if type(arguments) is not dict:
             return arguments
         arguments = rename(self.bind(tool, arguments), self._ids)
-        return self._rules.arguments(tool, arguments) if self._rules else arguments
+        return self._rules.arguments(tool, arguments, ordinal) if self._rules else arguments
+
+    def lenient(self, tool: str, arguments: Any) -> Iterator[Any]:
+        """Canonical arguments as recordings from before some of them were added would have them, most kept first."""
+        rules = self._tool_rules.get(tool)
+        if rules is None or not rules.added or type(arguments) is not dict:
+            return
+        new = [name for name, value in rules.added.items() if value == ANY and name in arguments]
+        for size in range(1, len(new) + 1):
+            for left_out in combinations(new, size):
+                yield {name: value for name, value in arguments.items() if name not in left_out}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..compare.model import ReplayedCall
@@ -13,17 +13,28 @@ from .matching import Entry, Miss
 _LIMIT = 160
 
 
-def explain_miss(call: ReplayedCall, miss: Miss, why: str | None = None) -> str:
-    """A few lines for a person: what was called, why nothing answers, what is nearest, what to paste into the plan."""
+def explain_miss(call: ReplayedCall, miss: Miss, why: str | None = None, gone: Collection[str] = ()) -> str:
+    """A few lines for a person: what was called, why nothing answers, what is nearest, what to paste into the plan.
+
+    why: what kept another source than the recording from answering. gone: recorded tools that there are no more.
+    """
     lines = [f"{show_call(call.tool, call.arguments)} has no answer: {_REASONS[miss.reason]}"]
     if why:
-        lines[0] += f", and the simulator refused: {why}"
+        lines[0] += f", and {why}"
     if miss.nearest is not None:
-        lines += _nearest(call, miss.nearest, equal=miss.reason in ("used up", "no result"))
+        lines += _nearest(call, miss, miss.nearest)
+    if gone:
+        lines.append(f"if it is what {' or '.join(sorted(gone))} was when this was recorded, say so in statebase.yaml:")
+        lines.append(f"tools: {{{_flow(call.tool)}: {{was: {_flow(min(gone))}}}}}")
     lines.append("if the call is right, say in the plan what it would have answered:")
     lines.append("answers:")
     lines.append(f"  - {{tool: {_flow(call.tool)}, arguments: {_flow(call.arguments)}, result: ...}}")
     return "\n".join(lines)
+
+
+def explain_answer(call: ReplayedCall, miss: Miss, source: str) -> str:
+    """Why something else than the recording answered a call."""
+    return f"{show_call(call.tool, call.arguments)} was answered by {source}: {_REASONS[miss.reason]}"
 
 
 _REASONS = {
@@ -34,21 +45,23 @@ _REASONS = {
 }
 
 
-def _nearest(call: ReplayedCall, nearest: Entry, *, equal: bool) -> list[str]:
+def _nearest(call: ReplayedCall, miss: Miss, nearest: Entry) -> list[str]:
     shown = show_call(call.tool, nearest.call.arguments)
     lines = [f"nearest recording: turn {nearest.turn}, call {nearest.index + 1}, {shown}"]
-    if not equal:
-        lines += [f"  {line}" for line in _differences(nearest.call.arguments, call.arguments)]
+    if miss.reason not in ("used up", "no result"):
+        lines += [f"  {line}" for line in _differences(nearest.arguments, call.arguments, miss.forgiven)]
     return lines
 
 
-def _differences(recorded: Any, replayed: Any) -> list[str]:
+def _differences(recorded: Any, replayed: Any, forgiven: Collection[str]) -> list[str]:
     if not (isinstance(recorded, Mapping) and isinstance(replayed, Mapping)):
         return [f"arguments: recorded {show(recorded)}, replayed {show(replayed)}"]
     lines = []
     for key in dict.fromkeys((*recorded, *replayed)):
         if key not in replayed:
             lines.append(f"{key}: recorded {show(recorded[key])}, replayed without it")
+        elif key not in recorded and key in forgiven:
+            continue
         elif key not in recorded:
             lines.append(f"{key}: recorded without it, replayed {show(replayed[key])}")
         elif freeze(recorded[key]) != freeze(replayed[key]):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from ..cassette import Cassette
 from ..compare import IgnoreRules
-from ..compare.model import Observed, ReplayedCall, Source
-from ..errors import StatebaseError, UnrecordedCall
+from ..compare.model import ReplayedCall, Source
+from ..errors import UnrecordedCall
 from ..ledger import (
     Event,
     ForkPoint,
-    Ledger,
     StateRolledBack,
     StateUpdated,
     ToolCalled,
@@ -24,14 +21,22 @@ from ..ledger import (
     TurnStarted,
     state_of,
 )
+from ..statebase import LocalClient
 from ..values import ABSENT, changed_alike, copy_value, freeze
+from .acting import acting_agent
+from .authored import Authored
 from .canonical import Canonicaliser
-from .explain import explain_miss
-from .matching import Authored, Entry, Found, Miss, Pool, given_by, now
+from .delivery import Delivery
+from .explain import explain_answer, explain_miss
+from .given import given_by
+from .kept import KeptAnswer, KeptAnswers
+from .matching import Found, Miss, Pool
+from .ongoing import Ongoing
 from .options import ReplayOptions
-from .revive import build_error, build_result, error_record
+from .revive import error_record
+from .siblings import SiblingAnswer, Siblings, same_session
 from .tools import Tool
-from .volatile import as_moment
+from .volatile import rename
 
 
 def is_history(turn: Turn) -> bool:
@@ -39,29 +44,7 @@ def is_history(turn: Turn) -> bool:
     return turn.is_opening and not turn.calls
 
 
-class Ongoing:
-    """A turn that is being replayed, as far as the answering of calls is concerned."""
-
-    def __init__(self, recorded: Ledger, turn: Turn) -> None:
-        self.turn = turn
-        self.observed = Observed(turn.number)
-        self.latch: str | None = None
-        """Why the turn is over before its time: a call had no answer. Every later call is refused."""
-        self.fatal: StatebaseError | None = None
-        self.over = False
-        self.provisional: list[tuple[ReplayedCall, Entry]] = []
-        self._recorded = recorded
-        self._clocks: list[datetime] | None = None
-
-    def clocks(self) -> list[datetime]:
-        """The turn's own time: now, and when it was recorded."""
-        if self._clocks is None:
-            moment = as_moment(self.turn.started.at or self._recorded.created.at)
-            self._clocks = [now(), moment] if moment else [now()]
-        return self._clocks
-
-
-class Fork:
+class Fork(Delivery):
     """One fork of the recorded session, with the pool of recorded answers and what has been seen so far.
 
     It is the `Handler` that answers the stubbed tools while a turn is ongoing.
@@ -77,11 +60,16 @@ class Fork:
         self.position = self.recorded.cut(point)
         self.tools = {tool.name: tool for tool in options.tools}
         self.canonical = Canonicaliser(cassette.plan, rules, self.tools, self.ledger.id, self.recorded.id)
-        self.pool = Pool(self.recorded, self.position, self.canonical, self.canonical.is_write)
-        self.authored = Authored.of(cassette.plan.answers, self.canonical)
-        self.lock = threading.RLock()
-        self.run: Ongoing | None = None
+        self.pool = Pool(self.recorded, self.position, self.canonical, self.canonical.is_write, self.canonical.lenient)
+        self.kept = KeptAnswers(cassette.accepted, self.canonical, self.pool)
+        self.authored = Authored.of(cassette.plan.answers, self.canonical, self.canonical.lenient)
+        self.siblings = Siblings.of(cassette, self.canonical, self.canonical.is_write)
+        super().__init__()
         self.turns: set[int] = set()
+        self.client: LocalClient | None = None
+        """What agents are handed as `statebase`; made when one asks for it."""
+        self.clock_follows = False
+        """The clock of a turn starts when the turn was recorded."""
         self._learnt = 0
 
     def catch_up(self, turn: Turn) -> None:
@@ -133,17 +121,12 @@ class Fork:
 
     def closing_warnings(self) -> list[str]:
         """What is worth a line once the replay is over."""
-        return [f"the authored answer for {answer.tool} was never asked for" for answer in self.authored.unused()]
+        warnings = [f"the authored answer for {answer.tool} was never asked for" for answer in self.authored.unused()]
+        if self.siblings is not None and self.siblings.contradiction is not None:
+            warnings.append(self.siblings.contradiction)
+        return warnings
 
     # --- answering calls -----------------------------------------------------------------------------------------
-
-    def call(self, tool: Tool, arguments: dict[str, Any], live: Callable[[], Any]) -> Any:
-        """Answer a call of a stubbed tool. `live` is never used."""
-        return self.answer(tool.name, arguments, tool)
-
-    async def call_async(self, tool: Tool, arguments: dict[str, Any], live: Callable[[], Any]) -> Any:
-        """Answer a call of a stubbed async tool."""
-        return self.answer(tool.name, arguments, tool)
 
     def call_by_name(self, name: str, arguments: Any) -> Any:
         """Answer a call made through the `tools` that the agent was handed."""
@@ -155,48 +138,77 @@ class Fork:
 
         Raises UnrecordedCall, at once and ever after in this turn, where there is no answer.
         """
+        return self._give(*self._ask(name, arguments, tool), tool)
+
+    def _ask(
+        self, name: str, arguments: Any, tool: Tool | None, live: Callable[[], Any] | None = None
+    ) -> tuple[ReplayedCall, Ongoing]:
+        """A call with its answer; where its source is LIVE, it still has to run."""
         with self.lock:
             run = self.run
             if run is None or run.over:
                 raise UnrecordedCall(f"{name} was called after its turn had ended")
             if run.latch is not None:
+                self._bound(run, run.bounds.refuse(name, arguments))
                 raise UnrecordedCall(run.latch)
-            call = ReplayedCall(name, copy_value(arguments), run.turn.number)
+            call = ReplayedCall(name, copy_value(arguments), run.turn.number, agent=acting_agent())
             run.observed.calls.append(call)
-            canonical = self.canonical(name, arguments)
-            self._find(call, canonical, run, tool)
-            self.ledger.append(ToolCalled(name, call.arguments, result=call.result, error=call.error, step=None))
+            self._bound(run, run.bounds.exceeded(run.observed.calls))
+            run.numbers[name] += 1
+            canonical = self.canonical(name, arguments, run.numbers[name])
+            self._find(call, canonical, run, live)
+            if call.source is not Source.LIVE:
+                self._enter(call)
             if self.pool.renames:
                 run.observed.renames = self.pool.renames
-        return self._give(call, run, tool)
+        return call, run
 
-    def _give(self, call: ReplayedCall, run: Ongoing, tool: Tool | None) -> Any:
-        try:
-            raised = None if call.error is None else build_error(call.error, tool)
-            result = None if call.result is ABSENT else build_result(call.result, tool)
-        except StatebaseError as error:
-            # The agent must not be able to take a stub that cannot be built for a failing tool.
-            run.fatal = error
-            run.latch = str(error)
-            raise UnrecordedCall(run.latch) from error
-        if raised is not None:
-            raise raised
-        return result
+    def _bound(self, run: Ongoing, reason: str | None) -> None:
+        if reason is not None:
+            run.run_away(reason)
 
-    def _find(self, call: ReplayedCall, canonical: Any, run: Ongoing, tool: Tool | None) -> None:
-        authored = self.authored.answer(call.tool, canonical)
+    def _enter(self, call: ReplayedCall) -> None:
+        event = ToolCalled(call.tool, call.arguments, result=call.result, error=call.error, agent=call.agent)
+        self.ledger.append(event)
+
+    def _find(self, call: ReplayedCall, canonical: Any, run: Ongoing, live: Callable[[], Any] | None) -> None:
+        self._learn()
+        kept = self.kept.answer(call.tool, canonical, run.turn.number, is_write=self.canonical.is_write(call.tool))
+        # An answer that people wrote is theirs to change: it is kept for when the plan has it no more.
+        may_change = kept is None or kept.call.source == Source.AUTHORED
+        authored = self.authored.answer(call.tool, canonical) if may_change else None
+        if kept is not None and authored is None:
+            self._keep(call, kept, canonical)
+            return
         if authored is not None:
             call.source, call.result, call.error = Source.AUTHORED, authored.result, authored.error
             self.pool.note_write(call.tool, (call.tool, freeze(canonical)))
             return
-        self._learn()
-        found = self.pool.answer(call.tool, canonical, run.turn.number, run.clocks())
+        found = self.pool.answer(call.tool, canonical, run.turn.number, run.clocks(), agent=call.agent)
         if isinstance(found, Found):
             self._take(call, found)
+        elif self.siblings and (other := self.siblings.answer(call.tool, canonical, self.pool.made)) is not None:
+            self._borrow(call, other)
         elif self.options.unrecorded == "simulate":
             self._simulate(call, run, found)
+        elif self.options.unrecorded == "call" and (why := self._why_not_live(call, live)) is None:
+            call.source, call.explanation = Source.LIVE, explain_answer(call, found, "the tool itself")
         else:
-            self._miss(call, run, found)
+            self._miss(call, run, found, why if self.options.unrecorded == "call" else None)
+
+    def _why_not_live(self, call: ReplayedCall, live: Callable[[], Any] | None) -> str | None:
+        """What keeps the real tool from running for a call without an answer; None where nothing does."""
+        rules = self.cassette.plan.tools.get(call.tool)
+        if rules is None or not rules.live:
+            return "it does not run either: it is not marked `live: true` in statebase.yaml"
+        return "it does not run either: it was called by its name alone" if live is None else None
+
+    def _keep(self, call: ReplayedCall, kept: KeptAnswer, canonical: Any) -> None:
+        call.source, call.origin = Source.ACCEPTED, kept.call.source
+        call.recorded_turn, call.recorded_index = call.turn, kept.index
+        call.repeated, call.renamed = kept.repeated, kept.renamed
+        call.result, call.error = self.pool.translate(kept.call.result), kept.call.error
+        self.pool.note_write(call.tool, (call.tool, freeze(canonical)))
 
     def _take(self, call: ReplayedCall, found: Found) -> None:
         entry = found.entry
@@ -210,24 +222,35 @@ class Fork:
         for effect in entry.effects:
             self._reapply(effect)
 
+    def _borrow(self, call: ReplayedCall, other: SiblingAnswer) -> None:
+        call.source, call.sibling = Source.SIBLING, other.session
+        call.explanation = f"answered by turn {other.turn} of {other.session}: this session's record does not know it"
+        call.result = rename(other.call.result, same_session(other.session, self.recorded.id))
+        call.error = other.call.error
+
     def _simulate(self, call: ReplayedCall, run: Ongoing, miss: Miss) -> None:
         call.source = Source.SIMULATED
-        call.explanation = miss.reason
+        call.explanation = explain_answer(call, miss, "the simulator")
         asked = ReplayedCall(call.tool, copy_value(call.arguments), call.turn)
         try:
             call.result = copy_value(self.options.simulator(asked, self.state(), self.cassette))  # type: ignore[misc]
         except UnrecordedCall as refusal:
             call.source = Source.NONE
-            self._miss(call, run, miss, str(refusal))
+            self._miss(call, run, miss, f"the simulator refused: {refusal}")
         except Exception as error:
             call.error = error_record(error)
 
     def _miss(self, call: ReplayedCall, run: Ongoing, miss: Miss, why: str | None = None) -> None:
         call.unrecorded = True
-        call.explanation = explain_miss(call, miss, why)
+        gone = self._gone() if miss.reason == "never recorded" and call.tool in self.tools else ()
+        call.explanation = explain_miss(call, miss, why, gone)
         run.latch = call.explanation
         run.observed.missed = True
         raise UnrecordedCall(call.explanation)
+
+    def _gone(self) -> set[str]:
+        """Recorded tools for which the project has no function (any more)."""
+        return {entry.call.tool for entry in self.pool.entries} - self.tools.keys()
 
     def _learn(self) -> None:
         events = self.ledger.events

@@ -14,26 +14,26 @@ from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
 
-from ..cassette.plan import Answer
+from ..compare.shapes import as_moment, is_near
 from ..ledger import (
     Event,
     Ledger,
-    MemoryAdded,
-    MemorySearched,
-    SessionCreated,
-    StateRolledBack,
-    StateUpdated,
     ToolCalled,
-    TurnAdded,
     TurnStarted,
 )
 from ..values import ABSENT, freeze
-from .volatile import Piece, as_moment, ids_in, is_near, mask, rename
+from .given import Known
+from .volatile import Piece, mask, rename
 
 _STEP_LIMIT = 10
 """Writes made at once, beyond which their order is not looked through: the subsets of 10 are a thousand."""
-Canonical = Callable[[str, Any], Any]
-"""(tool, arguments) → the arguments that count: defaults, ignored ones and the session's own id taken care of."""
+Canonical = Callable[[str, Any, int], Any]
+"""(tool, arguments, ordinal) → the arguments that count: defaults, ignored ones, the session's own id taken care of.
+
+ordinal: which of the tool's calls in its turn it is, from 1; 0 where it has no place in one.
+"""
+Lenient = Callable[[str, Any], Iterable[Any]]
+"""(tool, canonical arguments) → the same without arguments that recordings from before they were added lack."""
 
 
 @dataclass(slots=True, eq=False)
@@ -105,6 +105,13 @@ class Miss:
     reason: str
     """`never recorded`, `drifted`, `used up` or `no result`."""
     nearest: Entry | None = None
+    forgiven: frozenset[str] = frozenset()
+    """Arguments that the nearest recording lacks because they were added since: no difference."""
+
+
+def no_leniency(tool: str, arguments: Any) -> Iterable[Any]:
+    """Every argument counts."""
+    return ()
 
 
 class Writes:
@@ -128,15 +135,24 @@ class Pool:
     canonical: see `Canonical`. is_write: whether a tool has effects. Not thread-safe: the replay holds a lock.
     """
 
-    def __init__(self, ledger: Ledger, cut: int, canonical: Canonical, is_write: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        cut: int,
+        canonical: Canonical,
+        is_write: Callable[[str], bool],
+        lenient: Lenient = no_leniency,
+    ) -> None:
         self._ledger = ledger
         self._cut = cut
         self._canonical = canonical
         self._is_write = is_write
+        self._lenient = lenient
         self._writes = Writes()
         self._by_key: dict[Hashable, list[Entry]] = {}
         self._masked: dict[Hashable, list[Entry]] | None = None
         self._known = Known(ledger)
+        self._numbers: Counter[tuple[int, str]] = Counter()
         self.entries: list[Entry] = []
         self.digest = 0
         """Of the writes that the fork's history and this replay have made."""
@@ -185,7 +201,8 @@ class Pool:
         return digest
 
     def _enter(self, call: ToolCalled, turn: int, index: int, position: int) -> Entry:
-        arguments = self._canonical(call.tool, call.arguments)
+        ordinal = self._numbers[(turn, call.tool)] = self._numbers[(turn, call.tool)] + 1
+        arguments = self._canonical(call.tool, call.arguments, ordinal)
         key = (call.tool, freeze(arguments))
         before = position < self._cut
         entry = Entry(call, turn, index, len(self.entries), position, key, arguments, before, used=int(before))
@@ -197,21 +214,37 @@ class Pool:
         for entry in members if len(members) > 1 else ():
             entry.siblings = tuple(other for other in writes if other is not entry)
 
-    def answer(self, tool: str, arguments: Any, turn: int, clocks: Iterable[datetime] = ()) -> Found | Miss:
+    def answer(
+        self, tool: str, arguments: Any, turn: int, clocks: Iterable[datetime] = (), *, agent: str | None = None
+    ) -> Found | Miss:
         """The recorded call that answers, marked as used, or why there is none.
 
-        arguments: canonical. clocks: the replayed turn's, for timestamps that the agent makes up.
+        arguments: canonical. clocks: the replayed turn's, for timestamps that the agent makes up. agent: which of
+        several made the call; among equals, its own recording answers.
         """
         key = (tool, freeze(arguments))
         candidates = self._by_key.get(key)
-        found = self._choose(candidates, tool, turn) if candidates else None
+        found = self._choose(candidates, tool, turn, agent) if candidates else None
         if found is None:
             found = self._volatile(tool, arguments, turn, list(clocks))
+        if found is None:
+            found = self._without_added(tool, arguments, turn, list(clocks), agent)
         if found is None:
             self.note_write(tool, key)
             return self._miss(tool, arguments, bool(candidates))
         self._use(found.entry)
         return found if found.entry.has_answer else Miss("no result", found.entry)
+
+    def _without_added(
+        self, tool: str, arguments: Any, turn: int, clocks: list[datetime], agent: str | None
+    ) -> Found | None:
+        for older in self._lenient(tool, arguments):
+            candidates = self._by_key.get((tool, freeze(older)))
+            found = self._choose(candidates, tool, turn, agent) if candidates else None
+            found = found or self._volatile(tool, older, turn, clocks)
+            if found is not None:
+                return found
+        return None
 
     def note_write(self, tool: str, key: Hashable) -> None:
         """A write of this replay that the record did not answer changes the world as well."""
@@ -225,7 +258,7 @@ class Pool:
         for nested in entry.nested:
             nested.used += 1
 
-    def _choose(self, candidates: list[Entry], tool: str, turn: int) -> Found | None:
+    def _choose(self, candidates: list[Entry], tool: str, turn: int, agent: str | None = None) -> Found | None:
         if self._is_write(tool):
             candidates = [entry for entry in candidates if not entry.used]
             if not candidates:
@@ -235,9 +268,9 @@ class Pool:
         if provisional:
             same = [entry for entry in candidates if entry.siblings and self._within_step(entry)]
         if same:
-            best = same[0] if len(same) == 1 else min(same, key=lambda e: (e.used > 0, e.turn != turn, e.order))
+            best = same[0] if len(same) == 1 else min(same, key=lambda e: _rank(e, turn, agent))
             return Found(best, repeated=best.used > 0, provisional=provisional)
-        best = min(candidates, key=lambda e: (self._distance(e), e.used > 0, e.turn != turn, e.order))
+        best = min(candidates, key=lambda e: (self._distance(e), *_rank(e, turn, agent)))
         return Found(best, stale=True, repeated=best.used > 0)
 
     def _within_step(self, entry: Entry) -> bool:
@@ -314,6 +347,16 @@ class Pool:
             return False
         return all(self._invented(*left, right[1]) for left, right in zip(old, new, strict=True))
 
+    def adopt(self, names: Mapping[str, str]) -> bool:
+        """Take ids for the same from now on, kept ones to replayed ones, where nobody gave them to the agent."""
+        for old, new in names.items():
+            known, back = self.renames.get(old), self._renamed_back.get(new)
+            if (known, back) != (new, old) and (known or back or not self._invented("", old, new)):
+                return False
+        self.renames.update(names)
+        self._renamed_back.update({new: old for old, new in names.items()})
+        return True
+
     def _invented(self, shape: str, old: Any, new: Any) -> bool:
         if shape == "time":
             clocks = [m for m in (as_moment(turn.started.at) for turn in self._ledger.turns) if m]
@@ -342,66 +385,20 @@ class Pool:
         same_tool = [entry for entry in self.entries if entry.call.tool == tool]
         if not same_tool:
             return Miss("never recorded")
-        nearest = min(same_tool, key=lambda entry: (_difference(entry.arguments, arguments), entry.used, entry.order))
-        return Miss("used up" if used_up else "drifted", nearest)
+        forms = [arguments, *self._lenient(tool, arguments)]
+        nearest = min(same_tool, key=lambda e: (min(_difference(e.arguments, f) for f in forms), e.used, e.order))
+        added = {name for form in forms[1:] for name in arguments.keys() - form.keys()}
+        forgiven = frozenset(added.difference(nearest.arguments))
+        return Miss("used up" if used_up else "drifted", nearest, forgiven)
 
     def unused(self, turns: range | set[int]) -> int:
         """How many recorded calls of these turns answered nothing."""
         return sum(not entry.used and entry.turn in turns for entry in self.entries)
 
 
-class Known:
-    """Which ids were given to the agent, on either side. Scans the recording only when the first id is asked for."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._first: dict[str, int] | None = None
-        self._pending: list[Any] = []
-        self._replayed: set[str] = set()
-
-    def learn(self, values: Iterable[Any]) -> None:
-        self._pending.extend(values)
-
-    def replayed(self, text: str) -> bool:
-        self._replayed.update(ids_in(self._pending))
-        self._pending.clear()
-        return text in self._replayed
-
-    def before(self, text: str, position: int) -> bool:
-        first = self._firsts().get(text)
-        return first is not None and first < position
-
-    def ever(self, text: str) -> bool:
-        return text in self._firsts()
-
-    def _firsts(self) -> dict[str, int]:
-        if self._first is None:
-            self._first = {}
-            for position, event in enumerate(self._ledger.events):
-                for found in ids_in(given_by(event)):
-                    self._first.setdefault(found, position)
-        return self._first
-
-
-def given_by(event: Event) -> list[Any]:
-    """What an event tells the agent (a call's arguments are the agent's own words, its result is not)."""
-    match event:
-        case SessionCreated():
-            return [event.id, event.state, event.metadata]
-        case TurnStarted():
-            return [event.input]
-        case ToolCalled():
-            return [event.result, event.error]
-        case StateUpdated() | StateRolledBack():
-            return [event.value]
-        case MemoryAdded():
-            return [event.content, event.id]
-        case MemorySearched():
-            return [event.results]
-        case TurnAdded():
-            return [event.output]
-        case _:
-            return []
+def _rank(entry: Entry, turn: int, agent: str | None) -> tuple[bool, bool, bool, int]:
+    """The smallest is the best of several that answer equally well."""
+    return entry.used > 0, entry.turn != turn, agent is not None and entry.call.agent != agent, entry.order
 
 
 def _difference(recorded: Any, replayed: Any) -> int:
@@ -413,32 +410,6 @@ def _difference(recorded: Any, replayed: Any) -> int:
     )
 
 
-@dataclass(slots=True)
-class Authored:
-    """The plan's `answers`, by call. Each may answer any number of times."""
-
-    answers: dict[Hashable, Answer]
-    used: set[Hashable] = field(default_factory=set)
-
-    @classmethod
-    def of(cls, answers: Iterable[Answer], canonical: Canonical) -> Authored:
-        return cls({(a.tool, freeze(canonical(a.tool, a.arguments))): a for a in answers})
-
-    def answer(self, tool: str, arguments: Any) -> Answer | None:
-        """The authored answer for a call with canonical arguments."""
-        if not self.answers:
-            return None
-        key = (tool, freeze(arguments))
-        found = self.answers.get(key)
-        if found is not None:
-            self.used.add(key)
-        return found
-
-    def unused(self) -> list[Answer]:
-        """Answers that no call asked for."""
-        return [answer for key, answer in self.answers.items() if key not in self.used]
-
-
 def now() -> datetime:
-    """The real time, aware."""
+    """The time by the clock of the turn that is being replayed, aware; by the real clock outside of any."""
     return datetime.now(UTC)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..ledger import Ledger, StateUpdated, input_text
+from ..statebase import LocalClient, RunningTurn
 from ..values import ABSENT, changed_alike, copy_value, same
-from .agents import AgentReply
+from .agents import AgentReply, as_reply
 from .messages import chat_messages
 from .tools import ToolCaller
 
@@ -16,14 +18,23 @@ class Offer:
     """One turn's parameters, made when they are asked for.
 
     ledger: the session so far, the turn already started. content: the input. call: answers `tools.NAME(…)`.
+    connect: makes the client of this turn.
     """
 
-    __slots__ = ("_before", "_call", "_content", "_handed", "_ledger")
+    __slots__ = ("_before", "_call", "_connect", "_content", "_handed", "_ledger", "_running")
 
-    def __init__(self, ledger: Ledger, content: Any, call: Callable[[str, Any], Any]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        content: Any,
+        call: Callable[[str, Any], Any],
+        connect: Callable[[], tuple[LocalClient, RunningTurn]],
+    ) -> None:
         self._ledger = ledger
         self._content = content
         self._call = call
+        self._connect = connect
+        self._running: RunningTurn | None = None
         self._handed: Any = ABSENT
         self._before: Any = ABSENT
 
@@ -37,8 +48,28 @@ class Offer:
             "history": lambda: list(ledger.turns[:-1]),
             "messages": lambda: chat_messages(ledger.turns),
             "tools": lambda: ToolCaller(self._call),
+            "statebase": self._hand_client,
             "turn": lambda: ledger.turns[-1].number,
         }
+
+    def _hand_client(self) -> LocalClient:
+        client, self._running = self._connect()
+        return client
+
+    def reply(self, value: Any, name: str) -> AgentReply:
+        """What an agent returned as a reply (see `as_reply`), with what it reported through the client.
+
+        An agent that returns nothing has replied with the turn that it added.
+        """
+        given = None if self._running is None else self._running.given
+        if given is None:
+            return as_reply(value, name)
+        reply = AgentReply(given.output) if value is None else as_reply(value, name)
+        return replace(
+            reply,
+            reasoning=given.reasoning if reply.reasoning is None else reply.reasoning,
+            metadata=given.metadata if reply.metadata is None else reply.metadata,
+        )
 
     def _hand_state(self) -> Any:
         state = self._ledger.state

@@ -8,9 +8,12 @@ from typing import Any, Literal
 
 from ..errors import ForkError, OptionError
 from ..ledger import ForkPoint
+from .pins import as_pins
 from .tools import Tool, find_tools
 
 Mode = Literal["continuous", "isolated"]
+Unrecorded = Literal["fail", "simulate", "call"]
+Clock = Literal["recorded", "real"]
 Simulator = Callable[..., Any]
 
 
@@ -25,8 +28,13 @@ class ReplayOptions:
     until: int | Literal["end"] | None = None
     mode: Mode | None = None
     tools: tuple[Tool, ...] = ()
-    unrecorded: Literal["fail", "simulate"] = "fail"
+    unrecorded: Unrecorded = "fail"
     simulator: Simulator | None = None
+    turn_timeout: float = 60.0
+    """Seconds that a turn may take; 0 for no limit."""
+    clock: Clock = "recorded"
+    pin: tuple[str, ...] = ()
+    """What chance is made the same on every run: `random`, `uuid`."""
 
 
 def make_options(
@@ -37,6 +45,9 @@ def make_options(
     tools: Iterable[str | Tool] = (),
     unrecorded: str = "fail",
     simulator: Simulator | None = None,
+    turn_timeout: float = 60.0,
+    clock: str = "recorded",
+    pin: Iterable[str] = (),
 ) -> ReplayOptions:
     """Options from what people write.
 
@@ -44,13 +55,18 @@ def make_options(
     """
     if mode not in (None, "continuous", "isolated"):
         raise OptionError(f"{mode!r} is no mode", remedy="Modes are continuous and isolated.")
-    if unrecorded not in ("fail", "simulate"):
-        raise OptionError(f"{unrecorded!r} is no policy for unrecorded calls", remedy="Policies are fail and simulate.")
+    if unrecorded not in ("fail", "simulate", "call"):
+        what = f"{unrecorded!r} is no policy for unrecorded calls"
+        raise OptionError(what, remedy="Policies are fail, simulate and call.")
     if unrecorded == "simulate" and simulator is None:
         raise OptionError(
             "unrecorded calls are to be simulated, but there is no simulator",
             remedy="Name one with the ini key statebase_simulator = module:callable.",
         )
+    if clock not in ("recorded", "real"):
+        raise OptionError(f"{clock!r} is no clock", remedy="Clocks are recorded and real.")
+    if not 0 <= turn_timeout < 1e9:
+        raise OptionError(f"{turn_timeout!r} is no time limit", remedy="Write seconds, or 0 for no limit.")
     tools = list(tools)
     found = [tool for tool in tools if isinstance(tool, Tool)]
     found += find_tools(tool for tool in tools if isinstance(tool, str))
@@ -61,6 +77,9 @@ def make_options(
         tuple(found),
         unrecorded,  # type: ignore[arg-type]
         simulator,
+        turn_timeout,
+        clock,  # type: ignore[arg-type]
+        as_pins(pin),
     )
 
 

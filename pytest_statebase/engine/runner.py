@@ -9,19 +9,29 @@ import asyncio
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, Literal
 
 from ..cassette import Cassette
 from ..cassette.plan import Plan, ReplaySpec
 from ..compare import IgnoreRules, check_plan, judge
+from ..compare.known import known_uses
 from ..compare.model import Observed, ReplayResult
 from ..errors import AgentError
-from ..ledger import ForkPoint, Ledger, TurnStarted
+from ..ledger import ForkPoint, Ledger, Turn, TurnStarted
 from .agents import Agent, BoundAgent, as_agent, is_awaitable, loop_is_running
+from .alarm import ALARM
+from .binding import unbound_calls
+from .clock import shiftable
 from .fork import Fork, is_history
-from .options import Mode, ReplayOptions, Simulator, make_options
-from .tools import Tool, stubbed
+from .late import watch_imports
+from .marked import with_marked_rules
+from .options import Clock, Mode, ReplayOptions, Simulator, Unrecorded, make_options
+from .reach import doubtful_moves, misspelt_tools, refuse_live_tools, texts_for_objects
+from .reshape import reshaped
+from .tools import Tool, stubbed, with_marked
 from .turn import TurnRun
+from .upkeep import unused_rules, upkeep_of
 
 
 def replay(
@@ -32,19 +42,34 @@ def replay(
     until: int | str | None = None,
     mode: Mode | None = None,
     tools: Iterable[str | Tool] = (),
-    unrecorded: Literal["fail", "simulate"] = "fail",
+    unrecorded: Unrecorded = "fail",
     simulator: Simulator | None = None,
+    turn_timeout: float = 60.0,
+    clock: Clock = "recorded",
+    pin: Iterable[str] = (),
 ) -> ReplayResult:
     """Fork a recorded session, replay its turns against `agent` with every tool answered from the recording, and judge.
 
     cassette: from `load_cassette`. agent: a function, class, object or `module:attribute`, sync or async.
     fork: `version V`, `turn N` or `last-good`; until: a turn number or `end`; both default to the plan's.
     mode: `continuous` or `isolated`. tools: patterns such as `myapp.tools:*`.
-    unrecorded: what answers a call that the recording does not: `fail`, or `simulate` with
-    `simulator(call, state, cassette)`.
+    unrecorded: what answers a call that the recording does not: `fail`, `simulate` with
+    `simulator(call, state, cassette)`, or `call`, which runs the real tool where it is marked `live: true`.
+    turn_timeout: seconds that a turn may take, 0 for no limit. clock: `recorded`, so that a turn begins when it was
+    recorded, or `real`. pin: `random`, `uuid`, to seed for each turn.
     Raises StatebaseError (AgentError, ToolError, ForkError, RecordError, …) where the replay cannot begin.
     """
-    options = make_options(fork=fork, until=until, mode=mode, tools=tools, unrecorded=unrecorded, simulator=simulator)
+    options = make_options(
+        fork=fork,
+        until=until,
+        mode=mode,
+        tools=tools,
+        unrecorded=unrecorded,
+        simulator=simulator,
+        turn_timeout=turn_timeout,
+        clock=clock,
+        pin=pin,
+    )
     return run(cassette, as_agent(agent), options)
 
 
@@ -90,9 +115,12 @@ class _Replays:
     """The forks of one replay: one in `continuous`, one a turn in `isolated`."""
 
     def __init__(self, cassette: Cassette, agent: Agent, options: ReplayOptions, spec: ReplaySpec | None) -> None:
+        # A pattern such as `module:*` may take in the agent itself, which is no tool.
+        tools = tuple(tool for tool in with_marked(options.tools) if tool.function is not agent.source)
+        cassette = with_marked_rules(reshaped(cassette), tools)
         self.cassette = cassette
         self.agent = agent
-        self.options = options
+        self.options = replace(options, tools=tools)
         self.ledger: Ledger = cassette.ledger
         spec = spec or cassette.plan.replays[0]
         plan = cassette.plan
@@ -102,10 +130,13 @@ class _Replays:
         self.rules = IgnoreRules.of_plan(plan)
         check_plan(self.ledger, plan)
         self.observed: list[Observed] = []
-        self.warnings: list[str] = list(cassette.warnings)
+        self.warnings: list[str] = [*cassette.warnings, *misspelt_tools(cassette, self.ledger, tools)]
+        self.warnings += [*doubtful_moves(cassette, tools), *texts_for_objects(self.ledger, tools)]
         self.stopped: str | None = None
         self.unused = 0
         self.started = time.perf_counter()
+        self.pinned: tuple[str, ...] = ()
+        self._clock_follows = False
         self._runner: asyncio.Runner | None = None
         self._forks: list[Fork] = []
         cut = self.ledger.cut(self.point)
@@ -115,12 +146,14 @@ class _Replays:
         """Each turn to be replayed, one after the other, while the tools are stubbed."""
         stack.enter_context(stubbed(self.options.tools))
         wanted = [t for t in self.ledger.turns if self.first <= t.number <= self.until and not is_history(t)]
+        self._pin(wanted, stack)
+        stack.enter_context(ALARM.kept())
         fork: Fork | None = None
         agent: BoundAgent | None = None
         for turn in wanted:
             if fork is None or agent is None or self.mode == "isolated":
                 fork = self._fork(self.point if fork is None else ForkPoint("turn", turn.number))
-                agent = self._agent(fork)
+                agent = self._agent(fork, stack)
             fork.catch_up(turn)
             run = TurnRun(fork, agent, self.agent.name, turn)
             yield run
@@ -130,14 +163,23 @@ class _Replays:
                 self.stopped = run.stopped
                 break
 
+    def _pin(self, turns: Iterable[Turn], stack: ExitStack) -> None:
+        """Pin the clock where the recording has times, and what else is asked for."""
+        timed = self.options.clock == "recorded" and any(turn.started.at for turn in turns)
+        self._clock_follows = timed and stack.enter_context(shiftable())
+        self.pinned = (("clock",) if self._clock_follows else ()) + self.options.pin
+
     def _fork(self, point: ForkPoint) -> Fork:
         fork = Fork(self.cassette, self.options, self.rules, point, id=self.ledger.fork_id(self.point))
+        fork.clock_follows = self._clock_follows
         self._forks.append(fork)
         return fork
 
-    def _agent(self, fork: Fork) -> BoundAgent:
+    def _agent(self, fork: Fork, stack: ExitStack) -> BoundAgent:
         """A fresh agent that knows what happened before the fork, or a warning that it does not."""
         agent = self.agent.fresh()
+        missing = refuse_live_tools(self.cassette, self.ledger, self.options.tools, agent)
+        stack.enter_context(watch_imports(missing))
         restore = getattr(agent.target, "restore", None)
         if not fork.ledger.turns:
             return agent
@@ -173,12 +215,13 @@ class _Replays:
             rules=self.rules,
             bind=self._forks[-1].canonical.bind if self._forks else None,
             made_up=self._forks[-1].pool.made_up if self._forks else None,
+            accepted=self.cassette.accepted.turns if self.cassette.accepted else None,
         )
         for fork in self._forks:
             self.warnings += fork.closing_warnings()
             self.unused += fork.unused()
         if self.stopped is None:
-            self.warnings += [f"the ignore rule `{rule}` hid nothing" for rule in self.rules.unmatched()]
+            self.warnings += [f"the ignore rule `{rule}` hid nothing" for rule in unused_rules(plan, self.rules)]
         return ReplayResult(
             cassette=str(self.cassette.path or self.cassette.record_path or source),
             session=source,
@@ -195,6 +238,10 @@ class _Replays:
             owner=plan.owner,
             fork_id=self.ledger.fork_id(self.point),
             failing=plan.failing,
+            unbound=unbound_calls(self.ledger, self.options.tools, plan.tools),
+            known=known_uses(plan, turns),
+            pinned=self.pinned,
+            upkeep=upkeep_of(self.cassette, self.rules, range(self.first, self.until + 1), self.stopped),
         )
 
 

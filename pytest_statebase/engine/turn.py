@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import sys
 import time
 import traceback
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ..errors import StatebaseError
+from ..errors import AgentError, StatebaseError
+from ..events import memories_of
 from ..ledger import Turn, TurnAdded, TurnStarted
-from .agents import AgentReply, BoundAgent, as_reply, is_awaitable
-from .fork import Fork, Ongoing
+from .agents import AgentReply, BoundAgent, is_awaitable
+from .clock import shift_to, shifted
+from .desk import connect
+from .fork import Fork
+from .limit import Limit, Runaway
+from .loose import with_loose_tasks
 from .offer import Offer
+from .ongoing import Ongoing
+from .pins import pinned
 from .revive import error_record
 from .tools import current
+
+_NOTHING = nullcontext()
 
 
 class TurnRun(Ongoing):
@@ -33,7 +44,10 @@ class TurnRun(Ongoing):
         self.input: Any = (
             {"type": "text", "content": inputs[turn.number]} if self.observed.authored_input else turn.input
         )
-        self._offer = Offer(fork.ledger, self.input, fork.call_by_name)
+        self._offer = Offer(fork.ledger, self.input, fork.call_by_name, lambda: connect(fork, self))
+        self.limit = Limit(fork.options.turn_timeout, f"{fork.recorded.id}, turn {turn.number},")
+        self._shift: int | None = None
+        self._seed = f"{fork.recorded.id}:{turn.number}"
 
     def begin(self) -> Any:
         """Call the agent. A sync agent's turn is over when this returns; an async one's awaitable is returned."""
@@ -43,8 +57,10 @@ class TurnRun(Ongoing):
             TurnStarted(self.turn.number, self.input, self.turn.started.at, self.observed.authored_input)
         )
         self._began = time.perf_counter()
+        if fork.clock_follows:
+            self._shift = shift_to(self.turn.started.at)
         try:
-            with current(fork):
+            with current(fork), shifted(self._shift), self._pins(), self.limit:
                 reply = self.agent.call(self._offer.parameters())
         except BaseException as error:
             self._raised(error)
@@ -54,45 +70,95 @@ class TurnRun(Ongoing):
         self._replied(reply)
         return None
 
+    def _pins(self) -> AbstractContextManager[None]:
+        pin = self.fork.options.pin
+        return pinned(pin, self._seed) if pin else _NOTHING
+
     async def finish(self, awaitable: Any) -> None:
         """Await an async agent's reply."""
+        error: BaseException | None = None
+        reply: Any = None
         try:
-            with current(self.fork):
-                reply = await awaitable
-        except BaseException as error:
-            self._raised(error)
-        else:
+            with current(self.fork), shifted(self._shift), self._pins(), self.limit.of_task():
+                reply = await _within(self.limit, with_loose_tasks(awaitable))
+        except BaseException as raised:
+            error = raised
+        self.limit.disarm()
+        await self.limit.settle()
+        if error is None:
             self._replied(reply)
+        else:
+            self._raised(error)
 
     def finish_async(self, awaitable: Any, runner: asyncio.Runner) -> None:
         """Await an async agent's reply in the replay's own loop."""
         runner.run(self.finish(awaitable), context=contextvars.copy_context())
 
-    def _replied(self, value: Any) -> None:
+    def run_away(self, reason: str) -> None:
+        """End the turn from within a call that is one too many."""
+        self.limit.expire(reason)
+        raise Runaway
+
+    def _close(self) -> None:
+        """The agent is done: nothing that it left behind takes part in the turn any more."""
+        self.limit.disarm()
         with self.fork.lock:
             self.over = True
+        if self.limit.foreign is not None:
+            raise self.limit.foreign
+
+    def _replied(self, value: Any) -> None:
+        self._close()
         if self.fatal is not None:
             raise self.fatal
+        if self.limit.reason is not None:
+            self._ran_away(self.limit.reason)
+            return
         if self.latch is not None:
             self._end(AgentReply())
             return
-        reply = as_reply(value, self.name)
+        try:
+            reply = self._offer.reply(value, self.name)
+        except AgentError as error:
+            self._failed(error)
+            return
         self._offer.settle(reply)
         self._end(reply)
 
     def _raised(self, error: BaseException) -> None:
-        with self.fork.lock:
-            self.over = True
+        self._close()
         if self.fatal is not None:
             raise self.fatal from error
         if _is_not_the_agents(error):
             raise error
-        if self.latch is None:
+        if self.limit.reason is not None:
+            self._ran_away(self.limit.reason)
+        elif self.latch is None:
             if isinstance(error, StatebaseError):
                 raise error
-            self.observed.error = {**error_record(error), "trace": _trace(error)}
-            if self.turn.error is None:
-                self.stopped = f"turn {self.turn.number} raised {type(error).__name__}"
+            self._failed(error)
+        else:
+            self._end(AgentReply())
+
+    def _ran_away(self, reason: str) -> None:
+        """The turn was ended from outside; after a call without an answer it is that call's turn all the same."""
+        loop = self.bounds.loop(self.observed.calls)
+        text = f"the turn was ended: {reason}" + (f"; {loop}" if loop else "")
+        if self.latch is None:
+            self.observed.error = {"type": Runaway.__name__, "message": text}
+            self.stopped = f"turn {self.turn.number} ran away"
+        else:
+            missed = next(call for call in self.observed.calls if call.unrecorded)
+            missed.explanation = f"{missed.explanation}\n{text}"
+        self._end(AgentReply())
+
+    def _failed(self, error: BaseException) -> None:
+        """The agent raised, or returned what is no reply."""
+        ours = isinstance(error, StatebaseError)
+        record = {"type": type(error).__name__, "message": str(error)} if ours else error_record(error)
+        self.observed.error = record if ours else {**record, "trace": _trace(error)}
+        if self.turn.error is None:
+            self.stopped = f"turn {self.turn.number} raised {type(error).__name__}"
         self._end(AgentReply())
 
     def _end(self, reply: AgentReply) -> None:
@@ -104,6 +170,7 @@ class TurnRun(Ongoing):
         observed.reasoning = reply.reasoning
         ledger = self.fork.ledger
         observed.state = ledger.state_value()
+        observed.memory = memories_of(ledger.turns[-1].events)
         if self.latch is not None:
             self.stopped = f"turn {self.turn.number} made a call that has no answer"
         ledger.append(TurnAdded(reply.output, observed.error, reply.reasoning, reply.metadata))
@@ -115,6 +182,18 @@ def _is_not_the_agents(error: BaseException) -> bool:
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0
     return isinstance(error, (KeyboardInterrupt, GeneratorExit)) or type(error).__module__.startswith("trio.")
+
+
+async def _within(limit: Limit, awaitable: Any) -> Any:
+    """What an async agent replies. trio lets nobody in from outside, so its turns are ended by a scope of its own."""
+    trio = sys.modules.get("trio")
+    if trio is None or not limit.seconds or not trio.lowlevel.in_trio_task():
+        return await awaitable
+    with trio.move_on_after(limit.seconds) as scope:
+        return await awaitable
+    if scope.cancelled_caught:
+        limit.expire(limit.timed_out())
+    raise Runaway
 
 
 def _trace(error: BaseException) -> str:

@@ -5,19 +5,28 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
-from ..engine.agents import AgentReply, BoundAgent, as_agent, as_reply, is_awaitable, loop_is_running
+from ..cassette.canonical import parts_of
+from ..engine.acting import acting_agent
+from ..engine.agents import AgentReply, BoundAgent, as_agent, is_awaitable, loop_is_running
+from ..engine.loose import with_loose_tasks
+from ..engine.mcp_log import with_servers
+from ..engine.mcp_wire import recorded_servers
 from ..engine.offer import Offer
-from ..engine.revive import error_record
-from ..engine.tools import Tool, current, find_tools, stubbed
-from ..errors import AgentError
-from ..ledger import Ledger, SessionCreated, SessionEnded, ToolCalled, TurnAdded, TurnStarted
-from ..values import ABSENT, copy_value
+from ..engine.snapshot import error_record, snapshot
+from ..engine.streams import AWAITED, Stream, Watch
+from ..engine.tools import Tool, current, find_tools, stubbed, with_marked
+from ..errors import AgentError, UnstorableError
+from ..ledger import Event, Ledger, SessionCreated, SessionEnded, ToolCalled, TurnAdded, TurnStarted
+from ..statebase import LocalClient, RunningTurn
+from ..values import ABSENT, TypedData, copy_value
 
 _inside: ContextVar[int | None] = ContextVar("statebase_recorded_call", default=None)
 
@@ -41,13 +50,12 @@ def record_session(
     recording = _Recording(
         as_agent(agent).fresh(),
         SessionCreated(session_id, agent_id, user_id, _now(), copy_value(state)),
-        find_tools(tools),
+        with_marked(find_tools(tools)),
     )
     with stubbed(recording.tools), ExitStack() as stack:
         for said in inputs:
             recording.turn(said, stack)
-    recording.ledger.append(SessionEnded("completed", at=_now()))
-    return recording.ledger
+    return recording.finished()
 
 
 def _now() -> str:
@@ -57,12 +65,21 @@ def _now() -> str:
 class _Recording:
     """A `Handler` that lets every call run and keeps what it was and what came back."""
 
-    def __init__(self, agent: BoundAgent, created: SessionCreated, tools: list[Tool]) -> None:
+    def __init__(self, agent: BoundAgent, created: SessionCreated, tools: tuple[Tool, ...]) -> None:
         self.agent = agent
         self.ledger = Ledger([created])
+        """The session as it goes: what the agent sees."""
         self.tools = tools
+        self._events: list[Event] = []
+        """What is recorded: the same events, each call where it began."""
+        self._taken = 0
+        self._client = LocalClient.of_turn(self.ledger, [])
         self._lock = threading.Lock()
         self._calls: list[ToolCalled | None] = []
+        self._began: list[int] = []
+        """For every call, how many events the session had when it began."""
+        self._open: dict[int, _Call] = {}
+        """Calls of the turn that have not ended yet."""
         self._in_flight = 0
         self._step = 0
         self._runner: asyncio.Runner | None = None
@@ -70,9 +87,9 @@ class _Recording:
     def turn(self, said: str | None, stack: ExitStack) -> None:
         """One turn: the input, the agent's work, its reply."""
         content = None if said is None else {"type": "text", "content": said}
-        self._calls, self._step = [], 0
+        self._calls, self._began, self._open, self._step, self._in_flight = [], [], {}, 0, 0
         self.ledger.append(TurnStarted(self.ledger.next_number(), content, _now()))
-        offer = Offer(self.ledger, content, self._no_call)
+        offer = Offer(self.ledger, content, self._no_call, self._connect)
         began = time.perf_counter()
         reply, error = AgentReply(), None
         try:
@@ -80,19 +97,41 @@ class _Recording:
                 answer = self.agent.call(offer.parameters())
                 if is_awaitable(answer):
                     answer = self._awaited(answer, stack)
-            reply = as_reply(answer, type(self.agent.target).__qualname__)
+            reply = offer.reply(answer, type(self.agent.target).__qualname__)
         except (AgentError, KeyboardInterrupt):
             raise
         except BaseException as raised:
-            error = error_record(raised)
-        for call in self._calls:
-            if call is not None:
-                self.ledger.append(call)
+            error = _told(raised)
+        self._close_streams()
+        self._take_calls()
         offer.settle(reply)
         latency = {"latency_ms": round((time.perf_counter() - began) * 1000)}
         self.ledger.append(
             TurnAdded(reply.output, error, reply.reasoning, {**latency, **(reply.metadata or {})}, at=_now())
         )
+
+    def _connect(self) -> tuple[LocalClient, RunningTurn]:
+        turn = RunningTurn(during=_inside.get)
+        self._client.enter(turn)
+        return self._client, turn
+
+    def _take_calls(self) -> None:
+        """Add the turn's calls, each before what was written to the session after it had begun."""
+        written = list(enumerate(self.ledger.events))[self._taken :]
+        calls = [(began, call) for began, call in zip(self._began, self._calls, strict=True) if call is not None]
+        for began, call in calls:
+            while written and written[0][0] < began:
+                self._events.append(written.pop(0)[1])
+            self._events.append(call)
+            self.ledger.append(call)
+        self._events += [event for _, event in written]
+        self._taken = len(self.ledger.events)
+
+    def finished(self) -> Ledger:
+        """The recording."""
+        rest = self.ledger.events[self._taken :]
+        events = [*self._events, *rest, SessionEnded("completed", at=_now())]
+        return Ledger(with_servers(recorded_servers(self), events))
 
     def _awaited(self, awaitable: Any, stack: ExitStack) -> Any:
         """What an async agent answers, in the one event loop of this recording."""
@@ -105,7 +144,7 @@ class _Recording:
                     remedy="Record in a thread of its own: `await asyncio.to_thread(…)`.",
                 )
             self._runner = stack.enter_context(asyncio.Runner())
-        return self._runner.run(_await(awaitable))
+        return self._runner.run(with_loose_tasks(awaitable))
 
     @staticmethod
     def _no_call(name: str, arguments: Any) -> Any:
@@ -113,66 +152,148 @@ class _Recording:
 
     def call(self, tool: Tool, arguments: dict[str, Any], live: Callable[[], Any]) -> Any:
         """Run the tool and record it."""
-        index, step, asked = self._begin(arguments)
-        token = _inside.set(index)
-        began = time.perf_counter()
-        try:
+        call = self._begin(tool, arguments)
+        with self._ended_by_error(call), _within(call):
             result = live()
-        except BaseException as error:
-            self._end(index, tool, asked, step, began, error=error)
-            raise
-        finally:
-            _inside.reset(token)
-        self._end(index, tool, asked, step, began, result=result)
+        if isinstance(result, GeneratorType):
+            return self._watch(call, is_async=False).through(result)
+        if isinstance(result, AsyncGeneratorType):
+            return self._watch(call, is_async=True).through_async(result)
+        if isinstance(result, CoroutineType):
+            return self._awaiting(call, result)
+        self._end(call, result)
         return result
 
     async def call_async(self, tool: Tool, arguments: dict[str, Any], live: Callable[[], Any]) -> Any:
         """Await the tool and record it."""
-        index, step, asked = self._begin(arguments)
-        token = _inside.set(index)
-        began = time.perf_counter()
-        try:
+        call = self._begin(tool, arguments)
+        with self._ended_by_error(call), _within(call):
             result = await live()
-        except BaseException as error:
-            self._end(index, tool, asked, step, began, error=error)
-            raise
-        finally:
-            _inside.reset(token)
-        self._end(index, tool, asked, step, began, result=result)
+        if isinstance(result, AsyncGeneratorType):
+            return self._watch(call, is_async=True).through_async(result)
+        self._end(call, result)
         return result
 
-    def _begin(self, arguments: dict[str, Any]) -> tuple[int, int, dict[str, Any]]:
+    def stream(self, tool: Tool, arguments: dict[str, Any], live: Callable[[], Any]) -> Generator[Any, Any, Any]:
+        """Run the generator and record what it yields, chunk by chunk."""
+        return self._watch(self._begin(tool, arguments), is_async=False).through(live())
+
+    def stream_async(self, tool: Tool, arguments: dict[str, Any], live: Callable[[], Any]) -> AsyncGenerator[Any, Any]:
+        """Run the async generator and record what it yields, chunk by chunk."""
+        return self._watch(self._begin(tool, arguments), is_async=True).through_async(live())
+
+    async def _awaiting(self, call: _Call, coroutine: CoroutineType[Any, Any, Any]) -> Any:
+        """What a plain function handed out to be awaited."""
+        marked = not call.tool.is_awaited
+        with self._ended_by_error(call, TypedData(AWAITED, {}) if marked else ABSENT), _within(call):
+            result = await coroutine
+        self._end(call, TypedData(AWAITED, {"value": snapshot(result)}) if marked else result)
+        return result
+
+    def _watch(self, call: _Call, *, is_async: bool) -> Watch:
+        call.stream = Stream([], is_async, closed=True)
+
+        def ended(closed: bool, returned: Any, error: BaseException | None) -> None:
+            if call.stream is not None:
+                stored = Stream(call.stream.chunks, is_async, closed, snapshot(returned)).stored()
+                self._end(call, stored, error)
+
+        return Watch(lambda chunk: self._keep(call, chunk), ended, lambda: _within(call))
+
+    def _keep(self, call: _Call, chunk: Any) -> None:
+        if call.stream is not None:
+            call.stream.chunks.append(snapshot(chunk))
+
+    def _begin(self, tool: Tool, arguments: dict[str, Any]) -> _Call:
         with self._lock:
             if not self._in_flight and _inside.get() is None:
                 self._step += 1
             self._in_flight += 1
             self._calls.append(None)
-            return len(self._calls) - 1, self._step, copy_value(arguments)
+            self._began.append(len(self.ledger.events))
+            call = _Call(len(self._calls) - 1, tool, snapshot(arguments), self._step, _inside.get(), acting_agent())
+            self._open[call.index] = call
+            return call
 
-    def _end(
-        self,
-        index: int,
-        tool: Tool,
-        arguments: dict[str, Any],
-        step: int,
-        began: float,
-        *,
-        result: Any = ABSENT,
-        error: BaseException | None = None,
-    ) -> None:
-        during = _inside.get()
+    @contextmanager
+    def _ended_by_error(self, call: _Call, result: Any = ABSENT) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:
+            self._end(call, result, error)
+            raise
+
+    def _end(self, call: _Call, result: Any = ABSENT, error: BaseException | None = None) -> None:
+        latency = round((time.perf_counter() - call.began) * 1000)
+        record = None if error is None or _is_cut_off(error) else error_record(error)
+        if record is not None and _is_cancelled_from_outside(error):
+            record["cancelled_after_ms"] = latency
+        kept = snapshot(result)
         with self._lock:
+            if self._open.get(call.index) is not call:
+                return  # it ended after its turn
+            del self._open[call.index]
             self._in_flight -= 1
-            self._calls[index] = ToolCalled(
-                tool.name,
-                arguments,
-                result=copy_value(result),
-                error=None if error is None else error_record(error),
-                step=step,
-                latency_ms=round((time.perf_counter() - began) * 1000),
-                during=None if during == index else during,
+            self._calls[call.index] = ToolCalled(
+                call.tool.name,
+                call.arguments,
+                result=kept,
+                error=record,
+                step=call.step,
+                latency_ms=latency,
+                agent=call.agent,
+                during=call.during,
             )
 
+    def _close_streams(self) -> None:
+        """A generator that is still open when its turn ends was read no further."""
+        for call in list(self._open.values()):
+            if call.stream is not None:
+                self._end(call, call.stream.stored())
 
-async def _await(awaitable: Any) -> Any:
-    return await awaitable
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A call that runs."""
+
+    index: int
+    """Position among the calls of its turn."""
+    tool: Tool
+    arguments: dict[str, Any]
+    step: int
+    during: int | None
+    agent: str | None
+    began: float = field(default_factory=time.perf_counter)
+    stream: Stream | None = None
+
+
+@contextmanager
+def _within(call: _Call) -> Iterator[None]:
+    token = _inside.set(call.index)
+    try:
+        yield
+    finally:
+        _inside.reset(token)
+
+
+def _is_cancelled_from_outside(error: BaseException | None) -> bool:
+    """Whether a call was cancelled by its caller (a time-out, a task group), and did not raise that by itself."""
+    if not isinstance(error, asyncio.CancelledError):
+        return False
+    task = asyncio.current_task() if loop_is_running() else None
+    return task is not None and task.cancelling() > 0
+
+
+def _is_cut_off(error: BaseException) -> bool:
+    """Whether nothing came back: trio's own way of cancelling can be raised by nobody else."""
+    return type(error).__module__.startswith("trio.")
+
+
+def _told(error: BaseException) -> dict[str, Any]:
+    """The agent's own exception as data; what cannot be stored of it is left out, as nobody will raise it again."""
+    record = error_record(error)
+    try:
+        parts_of(record)
+    except UnstorableError:
+        return {"type": record["type"], "message": record["message"]}
+    return record

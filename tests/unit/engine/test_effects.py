@@ -1,4 +1,4 @@
-"""What a replay takes over from the recording beside answers: effects of tools, events between turns, broken-off turns."""
+"""What a replay takes over from the recording: effects of tools, events between turns, broken-off turns."""
 
 from __future__ import annotations
 

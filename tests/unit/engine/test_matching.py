@@ -343,3 +343,34 @@ def test_the_plan_can_put_other_words_into_the_users_mouth() -> None:
     assert heard == ["hi", "exchange it"]
     assert result.turn(2).replayed is not None
     assert result.turn(2).replayed.authored_input
+
+
+def test_a_renamed_tool_is_suggested() -> None:
+    from pytest_statebase.engine.tools import Tool
+
+    def fetch_order(order: str) -> dict[str, str]:
+        return {}
+
+    ledger = recording([("lookup_order", {"order": "A"}, '{"id": "A"}')])
+    tools = [Tool("fetch_order", fetch_order, "m:fetch_order")]  # type: ignore[arg-type]
+    result = run(ledger, Script([("fetch_order", {"order": "A"})]), tools=tools)
+    assert 'tools: {"fetch_order": {was: "lookup_order"}}' in str(result.turn(1).calls[0].explanation)
+
+
+def test_json_texts_for_a_tool_that_gives_objects_are_told() -> None:
+    from pytest_statebase.engine.tools import Tool
+
+    def look(n: int) -> dict[str, int]:
+        return {}
+
+    ledger = recording([("look", {"n": 1}, '{"n": 1}')])
+    tool = Tool("look", look, "m:look")  # type: ignore[arg-type]
+    result = run(ledger, Script([("look", {"n": 1})]), tools=[tool])
+    assert "tools: {look: {result: json:loads}}" in result.warnings[0]
+
+
+def test_a_failing_turn_that_differs_in_words_alone_says_so() -> None:
+    ledger = recording([])
+    result = replay(Cassette.from_ledger(ledger, Plan(failing=frozenset({1}))), lambda text: "other words")
+    assert result.verdicts == {"still-failing": 1}
+    assert "nothing but the words differs" in str(result.turn(1).reason)

@@ -1,0 +1,55 @@
+"""The client that an agent is handed in a replay: bound to the fork, and to the turn that is running."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import UnrecordedCall
+from ..ledger import MemorySearched
+from ..statebase import LocalClient, RunningTurn
+from .fork import Fork
+from .ongoing import Ongoing
+
+
+def connect(fork: Fork, run: Ongoing) -> tuple[LocalClient, RunningTurn]:
+    """The fork's client, which from now on writes into the turn `run`.
+
+    It knows the fork under its own id and under its source's. Nothing can be written once the turn is over or a call
+    in it had no answer.
+    """
+    if fork.client is None:
+        fork.client = LocalClient.of_turn(fork.ledger, [fork.recorded.id], fork.lock)
+    turn = RunningTurn(check=lambda: _check(run), recall=_Recall(fork, run.turn.number))
+    fork.client.enter(turn)
+    return fork.client, turn
+
+
+def _check(run: Ongoing) -> None:
+    if run.latch is not None:
+        raise UnrecordedCall(run.latch)
+    if run.over:
+        raise UnrecordedCall("the session was written to after its turn had ended")
+
+
+class _Recall:
+    """The results that searches in memory had in the recording: of this turn one after the other, else of any."""
+
+    def __init__(self, fork: Fork, number: int) -> None:
+        self._recorded = fork.recorded
+        self._number = number
+        self._asked: Counter[str] = Counter()
+
+    def __call__(self, query: str) -> list[Mapping[str, Any]] | None:
+        here = self._results(self._recorded.turn(self._number).events, query)
+        found = here or self._results(self._recorded.events, query)
+        if not found:
+            return None
+        position = min(self._asked[query], len(found) - 1)
+        self._asked[query] += 1
+        return found[position]
+
+    @staticmethod
+    def _results(events: list[Any], query: str) -> list[list[Mapping[str, Any]]]:
+        return [event.results for event in events if isinstance(event, MemorySearched) and event.query == query]

@@ -1,0 +1,74 @@
+"""What the agent was given, on either side: an id in there is not one that it made up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..ledger import (
+    Event,
+    Ledger,
+    MemoryAdded,
+    MemorySearched,
+    SessionCreated,
+    StateRolledBack,
+    StateUpdated,
+    ToolCalled,
+    TurnAdded,
+    TurnStarted,
+)
+from .volatile import ids_in
+
+
+class Known:
+    """Which ids were given to the agent, on either side. Scans the recording only when the first id is asked for."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._first: dict[str, int] | None = None
+        self._pending: list[Any] = []
+        self._replayed: set[str] = set()
+
+    def learn(self, values: Iterable[Any]) -> None:
+        self._pending.extend(values)
+
+    def replayed(self, text: str) -> bool:
+        self._replayed.update(ids_in(self._pending))
+        self._pending.clear()
+        return text in self._replayed
+
+    def before(self, text: str, position: int) -> bool:
+        first = self._firsts().get(text)
+        return first is not None and first < position
+
+    def ever(self, text: str) -> bool:
+        return text in self._firsts()
+
+    def _firsts(self) -> dict[str, int]:
+        if self._first is None:
+            self._first = {}
+            for position, event in enumerate(self._ledger.events):
+                for found in ids_in(given_by(event)):
+                    self._first.setdefault(found, position)
+        return self._first
+
+
+def given_by(event: Event) -> list[Any]:
+    """What an event tells the agent (a call's arguments are the agent's own words, its result is not)."""
+    match event:
+        case SessionCreated():
+            return [event.id, event.state, event.metadata]
+        case TurnStarted():
+            return [event.input]
+        case ToolCalled():
+            return [event.result, event.error]
+        case StateUpdated() | StateRolledBack():
+            return [event.value]
+        case MemoryAdded():
+            return [event.content, event.id]
+        case MemorySearched():
+            return [event.results]
+        case TurnAdded():
+            return [event.output]
+        case _:
+            return []

@@ -1,0 +1,148 @@
+"""Results that come bit by bit, or later: generators, and coroutines that a plain function hands out.
+
+A record holds the chunks of a generator that ended by itself, broke off with the call's `error`, or was closed before
+its end. Recordings made elsewhere have a list of chunks instead, or the one thing that came out of it all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+from ..values import ABSENT, TypedData
+
+STREAM = "pytest_statebase:stream"
+AWAITED = "pytest_statebase:awaited"
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What is known of a generator."""
+
+    chunks: list[Any]
+    is_async: bool = False
+    closed: bool = False
+    """Whoever read it stopped before its end: what would have come then is not known."""
+    returned: Any = None
+    """The value of its `return`."""
+
+    def stored(self) -> TypedData:
+        """As the result of a call."""
+        fields: dict[str, Any] = {"chunks": self.chunks}
+        if self.is_async:
+            fields["async"] = True
+        if self.closed:
+            fields["closed"] = True
+        if self.returned is not None:
+            fields["returned"] = self.returned
+        return TypedData(STREAM, fields)
+
+
+def stream_of(result: Any) -> Stream:
+    """The stream that a recorded result stands for."""
+    if is_stream(result):
+        fields = result.fields
+        closed = bool(fields.get("closed"))
+        return Stream(list(fields.get("chunks", ())), bool(fields.get("async")), closed, fields.get("returned"))
+    if result is ABSENT:
+        return Stream([])
+    return Stream(list(result) if type(result) in (list, tuple) else [result])
+
+
+def is_stream(result: Any) -> bool:
+    """Whether a recorded result says itself that it came as a generator."""
+    return type(result) is TypedData and result.type == STREAM
+
+
+def is_awaited(result: Any) -> bool:
+    """Whether a recorded result says itself that it was awaited, though no async function gave it."""
+    return type(result) is TypedData and result.type == AWAITED
+
+
+async def as_async(chunks: Generator[Any, Any, Any]) -> AsyncGenerator[Any, Any]:
+    """The same chunks, async."""
+    for chunk in chunks:
+        yield chunk
+
+
+async def later(answer: Callable[[], Any]) -> Any:
+    """A coroutine that gives the answer when it is awaited."""
+    return answer()
+
+
+class Watch:
+    """Sees what goes through a live generator, or comes out of a live coroutine, chunk by chunk.
+
+    seen: called with each chunk as it passes. ended: called once with (closed, returned, error).
+    around: wraps each step of the generator.
+    """
+
+    __slots__ = ("around", "ended", "seen")
+
+    def __init__(
+        self,
+        seen: Callable[[Any], None],
+        ended: Callable[[bool, Any, BaseException | None], None],
+        around: Callable[[], Any],
+    ) -> None:
+        self.seen = seen
+        self.ended = ended
+        self.around = around
+
+    def through(self, source: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        """`source`, watched."""
+        step: Callable[[], Any] = lambda: next(source)  # noqa: E731
+        try:
+            while True:
+                with self.around():
+                    chunk = step()
+                self.seen(chunk)
+                try:
+                    sent = yield chunk
+                except GeneratorExit:
+                    source.close()
+                    self.ended(True, None, None)
+                    raise
+                except BaseException as error:
+                    step = _later(source.throw, error)
+                else:
+                    step = _later(source.send, sent)
+        except StopIteration as end:
+            self.ended(False, end.value, None)
+            return end.value
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            self.ended(False, None, error)
+            raise
+
+    async def through_async(self, source: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
+        """`source`, watched."""
+        step: Callable[[], Awaitable[Any]] = source.__anext__
+        try:
+            while True:
+                with self.around():
+                    chunk = await step()
+                self.seen(chunk)
+                try:
+                    sent = yield chunk
+                except GeneratorExit:
+                    await source.aclose()
+                    self.ended(True, None, None)
+                    raise
+                except BaseException as error:
+                    step = _later(source.athrow, error)
+                else:
+                    step = _later(source.asend, sent)
+        except StopAsyncIteration:
+            self.ended(False, None, None)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            self.ended(False, None, error)
+            raise
+
+
+def _later(function: Callable[[Any], Any], value: Any) -> Callable[[], Any]:
+    return lambda: function(value)

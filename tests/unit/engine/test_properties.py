@@ -1,0 +1,291 @@
+"""Any session replays unchanged, and any one change to what the agent does is reported as exactly that."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from pytest_statebase import Cassette, ReplayResult, record_session, replay
+from pytest_statebase.cassette import Plan, ToolRules
+from pytest_statebase.compare.model import Facet, Kind
+from pytest_statebase.values import same
+
+LIVE: list[Any] = []
+
+
+class StoreError(Exception):
+    def __init__(self, key: str, *, writes: int) -> None:
+        super().__init__(f"{key} after {writes}")
+        self.key = key
+        self.writes = writes
+
+
+@dataclass
+class World:
+    """What the tools stand for: what was written to each key. The order of the writes makes no difference."""
+
+    store: dict[str, list[Any]] = field(default_factory=dict)
+
+    def read(self, key: str) -> Any:
+        return {"key": key, "values": sorted(self.store.get(key, []), key=repr), "writes": self.writes}
+
+    @property
+    def writes(self) -> int:
+        return sum(map(len, self.store.values()))
+
+    def write(self, key: str, value: Any) -> Any:
+        self.store.setdefault(key, []).append(value)
+        return None
+
+    def fail(self, key: str) -> Any:
+        raise StoreError(key, writes=self.writes)
+
+    def rows(self, key: str) -> Any:
+        return [(name, len(values)) for name, values in sorted(self.store.items()) if name != key]
+
+
+WORLD = World()
+
+
+def read(key: str) -> Any:
+    LIVE.append(key)
+    return WORLD.read(key)
+
+
+async def read_later(key: str) -> Any:
+    LIVE.append(key)
+    await asyncio.sleep(0)
+    return WORLD.read(key)
+
+
+def write(key: str, value: Any) -> Any:
+    LIVE.append(key)
+    return WORLD.write(key, value)
+
+
+def fail(key: str) -> Any:
+    LIVE.append(key)
+    return WORLD.fail(key)
+
+
+def rows(key: str) -> Any:
+    LIVE.append(key)
+    yield from WORLD.rows(key)
+
+
+def other(key: str) -> Any:
+    LIVE.append(key)
+
+
+TOOLS = [f"{__name__}:{name}" for name in ("read", "read_later", "write", "fail", "rows", "other")]
+READS = Plan(tools={name: ToolRules(reads=True) for name in ("read", "read_later", "fail", "rows")})
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "read": read,
+    "write": write,
+    "fail": fail,
+    "rows": lambda key: list(rows(key)),
+    "other": other,
+}
+
+Call = tuple[str, dict[str, Any]]
+Turn = list[list[Call]]
+"""Groups of calls; the calls of one group are made at once."""
+
+
+@dataclass
+class Playing:
+    """An agent that makes these calls, and notes beside each answer what the world itself would have given."""
+
+    turns: list[Turn]
+    seed: int = 0
+    shadow: World = field(default_factory=World)
+    pairs: list[tuple[Any, Any]] = field(default_factory=list)
+
+    async def __call__(self, user_input: str, turn: int) -> str:
+        for group in self.turns[turn - 1] if turn <= len(self.turns) else []:
+            if len(group) == 1:
+                self.note(group[0], lambda call=group[0]: FUNCTIONS[call[0]](**call[1]))  # type: ignore[misc]
+                continue
+            order = list(group)
+            random.Random(self.seed).shuffle(order)
+            answers = await asyncio.gather(*(read_later(**arguments) for _, arguments in order))
+            for call, answer in zip(order, answers, strict=True):
+                self.pairs.append((outcome(lambda call=call: self.shadow.read(**call[1])), answer))  # type: ignore[misc]
+        return "done"
+
+    def note(self, call: Call, make: Callable[[], Any]) -> None:
+        name, arguments = call
+        wanted = None if name == "other" else outcome(lambda: getattr(self.shadow, name)(**arguments))
+        self.pairs.append((wanted, outcome(make)))
+
+
+def outcome(make: Callable[[], Any]) -> Any:
+    try:
+        return make()
+    except StoreError as error:
+        return ("raised", type(error), str(error), error.key, error.writes)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.decimals(allow_nan=False)
+    | st.binary(max_size=3) | st.datetimes(),
+    lambda inner: st.lists(inner, max_size=2) | st.tuples(inner, inner)
+    | st.dictionaries(st.text(max_size=2), inner, max_size=2),
+    max_leaves=4,
+)  # fmt: skip
+KEYS = st.sampled_from("abc")
+ONE: st.SearchStrategy[list[Call]] = st.one_of(
+    st.tuples(st.sampled_from(["read", "fail", "rows"]), st.fixed_dictionaries({"key": KEYS})),
+    st.tuples(st.just("write"), st.fixed_dictionaries({"key": KEYS, "value": VALUES})),
+).map(lambda call: [call])
+MANY = st.lists(st.tuples(st.just("read_later"), st.fixed_dictionaries({"key": KEYS})), min_size=2, max_size=3)
+TURNS = st.lists(st.lists(ONE | MANY, max_size=4), min_size=1, max_size=3)
+QUICK = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def record(turns: list[Turn]) -> Cassette:
+    global WORLD
+    WORLD = World()
+    agent = Playing(turns)
+    ledger = record_session(agent, ["go"] * len(turns), session_id="s", tools=TOOLS)
+    assert all(same(wanted, got) for wanted, got in agent.pairs)
+    return Cassette.from_ledger(ledger, READS)
+
+
+def replayed(cassette: Cassette, turns: list[Turn], seed: int = 1) -> tuple[ReplayResult, Playing]:
+    agent = Playing(turns, seed)
+    LIVE.clear()
+    result = replay(cassette, agent, tools=TOOLS)
+    assert LIVE == []
+    no_wrong_answer_without_a_flag(result, agent)
+    return result, agent
+
+
+def no_wrong_answer_without_a_flag(result: ReplayResult, agent: Playing) -> None:
+    """The world is played beside the replay: an answer that it would not have given carries a flag."""
+    calls = [call for turn in result.turns for call in turn.calls]
+    for (wanted, got), call in zip(agent.pairs, calls, strict=False):
+        if not (call.stale or call.unrecorded):
+            assert same(wanted, got), (wanted, got, call)
+
+
+def told(result: ReplayResult) -> list[tuple[Kind, str]]:
+    """Kind and tool of what was reported of calls."""
+    found = [one for turn in result.turns for one in turn.divergences if one.facet is Facet.TOOLS]
+    return [(one.kind, one.path.split(".")[1].partition("#")[0]) for one in found]
+
+
+@QUICK
+@given(TURNS, st.integers(0, 9))
+def test_any_session_replays_unchanged(turns: list[Turn], seed: int) -> None:
+    result, agent = replayed(record(turns), turns, seed)
+    assert set(result.verdicts) <= {"unchanged"}, told(result)
+    assert result.unused == 0
+    assert all(same(wanted, got) for wanted, got in agent.pairs)
+
+
+def places(turns: list[Turn], wanted: Callable[[str], bool]) -> list[tuple[int, int]]:
+    """Where single calls of such tools are made."""
+    return [
+        (number, at)
+        for number, turn in enumerate(turns)
+        for at, group in enumerate(turn)
+        if len(group) == 1 and wanted(group[0][0])
+    ]
+
+
+def changed(turns: list[Turn], number: int, groups: Turn) -> list[Turn]:
+    return [groups if index == number else turn for index, turn in enumerate(turns)]
+
+
+@QUICK
+@given(TURNS, st.data())
+def test_a_skipped_read_is_one_missing_call(turns: list[Turn], data: st.DataObject) -> None:
+    where = places(turns, lambda tool: tool in ("read", "fail", "rows"))
+    assume(where)
+    number, at = data.draw(st.sampled_from(where))
+    result, _ = replayed(record(turns), changed(turns, number, [*turns[number][:at], *turns[number][at + 1 :]]))
+    assert told(result) == [(Kind.MISSING, turns[number][at][0][0])]
+
+
+@QUICK
+@given(TURNS, st.data())
+def test_a_repeated_read_is_one_extra_call_and_flagged(turns: list[Turn], data: st.DataObject) -> None:
+    where = places(turns, lambda tool: tool in ("read", "fail", "rows"))
+    assume(where)
+    number, at = data.draw(st.sampled_from(where))
+    groups = [*turns[number][: at + 1], turns[number][at], *turns[number][at + 1 :]]
+    result, _ = replayed(record(turns), changed(turns, number, groups))
+    tool = turns[number][at][0][0]
+    assert told(result) in ([(Kind.EXTRA, tool)], [(Kind.MOVED, tool)])
+    later = [call for turn in result.turns for call in turn.calls if call.tool == tool]
+    assert told(result) == [(Kind.MOVED, tool)] or any(call.repeated for call in later)
+
+
+@QUICK
+@given(TURNS, st.data())
+def test_a_dropped_write_is_told_first(turns: list[Turn], data: st.DataObject) -> None:
+    where = places(turns, lambda tool: tool == "write")
+    assume(where)
+    number, at = data.draw(st.sampled_from(where))
+    result, _ = replayed(record(turns), changed(turns, number, [*turns[number][:at], *turns[number][at + 1 :]]))
+    assert (Kind.MISSING, "write") in told(result)
+    first = next(one for turn in result.turns for one in turn.divergences)
+    assert first.follows is None
+
+
+@QUICK
+@given(TURNS, st.data())
+def test_an_added_call_is_a_call_without_an_answer(turns: list[Turn], data: st.DataObject) -> None:
+    number = data.draw(st.integers(0, len(turns) - 1))
+    at = data.draw(st.integers(0, len(turns[number])))
+    added: Call = ("other", {"key": "z"})
+    groups = [*turns[number][:at], [added], *turns[number][at:]]
+    result, _ = replayed(record(turns), changed(turns, number, groups))
+    assert result.turns[number].verdict == "unrecorded"
+    assert [tool for _, tool in told(result)] == ["other"] or told(result)[0][0] is Kind.REPLACED
+    assert len(told(result)) == 1
+
+
+@QUICK
+@given(TURNS, st.data())
+def test_a_changed_argument_is_told_by_its_path(turns: list[Turn], data: st.DataObject) -> None:
+    where = places(turns, lambda tool: True)
+    assume(where)
+    number, at = data.draw(st.sampled_from(where))
+    tool, arguments = turns[number][at][0]
+    groups = [*turns[number][:at], [(tool, {**arguments, "key": "changed"})], *turns[number][at + 1 :]]
+    result, _ = replayed(record(turns), changed(turns, number, groups))
+    turn = result.turns[number]
+    assert turn.verdict == "unrecorded"
+    (one,) = [one for one in turn.divergences if one.facet is Facet.TOOLS]
+    assert (one.kind, one.path.endswith(".arguments.key")) == (Kind.ARGUMENTS, True)
+    assert (one.recorded, one.replayed) == (arguments["key"], "changed")
+
+
+@QUICK
+@given(TURNS, st.data())
+def test_two_reads_in_another_order_are_reordered(turns: list[Turn], data: st.DataObject) -> None:
+    reads = places(turns, lambda tool: tool in ("read", "fail", "rows"))
+    where = [(n, at) for n, at in reads if (n, at + 1) in reads and turns[n][at] != turns[n][at + 1]]
+    assume(where)
+    number, at = data.draw(st.sampled_from(where))
+    groups = list(turns[number])
+    groups[at], groups[at + 1] = groups[at + 1], groups[at]
+    result, _ = replayed(record(turns), changed(turns, number, groups))
+    assert {kind for kind, _ in told(result)} == {Kind.REORDERED}
+
+
+def test_money_is_money() -> None:
+    """A plain example of the same, for reading."""
+    turns: list[Turn] = [[[("write", {"key": "a", "value": Decimal("1.10")})], [("read", {"key": "a"})]]]
+    result, agent = replayed(record(turns), turns)
+    assert result.verdicts == {"unchanged": 1}
+    assert agent.pairs[1][1]["values"] == [Decimal("1.10")]
