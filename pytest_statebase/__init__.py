@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .cassette import Cassette, load_cassette
     from .compare.model import Divergence, ReplayResult, TurnResult, Verdict
+    from .engine.acting import acting_as
     from .engine.agents import AgentReply
     from .engine.runner import replay, replay_async
     from .errors import StatebaseError, UnrecordedCall
     from .ledger import ForkPoint, Ledger
+    from .marks import tool
     from .recorder import record_session
     from .values import ABSENT
 
@@ -31,10 +33,12 @@ __all__ = [
     "TurnResult",
     "UnrecordedCall",
     "Verdict",
+    "acting_as",
     "load_cassette",
     "record_session",
     "replay",
     "replay_async",
+    "tool",
 ]
 
 _HOMES = {
@@ -49,10 +53,12 @@ _HOMES = {
     "TurnResult": "compare.model",
     "UnrecordedCall": "errors",
     "Verdict": "compare.model",
+    "acting_as": "engine.acting",
     "load_cassette": "cassette",
     "record_session": "recorder",
     "replay": "engine.runner",
     "replay_async": "engine.runner",
+    "tool": "marks",
 }
 
 

@@ -62,6 +62,12 @@ class SealError(RecordError):
     slug = "seal"
 
 
+class AcceptedError(FileError):
+    """An accepted baseline (`NAME.accepted.yaml`) cannot be used: conflict markers, a broken seal, another session."""
+
+    slug = "accepted"
+
+
 class FormatVersionError(FileError):
     """The file was written in a format that this version does not know."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -184,6 +184,15 @@ def input_text(content: Content | list[Content] | None) -> str:
         return "\n".join(map(input_text, content))
     said = content.get("content", "")
     return said if isinstance(said, str) else str(said)
+
+
+def memories_of(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """What was added to memory, in order: `{content, type, tags}`."""
+    return [
+        {"content": event.content, "type": event.type, "tags": list(event.tags or [])}
+        for event in events
+        if type(event) is MemoryAdded
+    ]
 
 
 def state_of(event: SessionCreated | StateUpdated | StateRolledBack) -> Any:

@@ -158,7 +158,7 @@ class Ledger:
     recording.
     """
 
-    __slots__ = ("_last", "_state", "_version", "events", "forked", "turns", "versions")
+    __slots__ = ("_last", "_open", "_state", "_version", "events", "forked", "turns", "versions")
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.events: list[Event] = []
@@ -168,6 +168,7 @@ class Ledger:
         self._state: Any = ABSENT
         self._version: int | None = None
         self._last = -1
+        self._open: Turn | None = None
         for event in events:
             self.append(event)
 
@@ -175,12 +176,13 @@ class Ledger:
         """Add what happened next."""
         self.events.append(event)
         kind = type(event)
-        turn = self.turns[-1] if self.turns and self.turns[-1].added is None else None
+        turn = self._open
         if kind is TurnStarted:
             self._start(event)  # type: ignore[arg-type]
         elif kind is TurnAdded:
             if turn is not None:
                 turn.added = event  # type: ignore[assignment]
+                self._open = None
         elif kind is StateUpdated or kind is StateRolledBack:
             self._enter_version(event.version, event, turn)  # type: ignore[union-attr, arg-type]
         elif kind is SessionCreated:
@@ -188,11 +190,14 @@ class Ledger:
                 self._enter_version(0, event, None)  # type: ignore[arg-type]
         elif kind is SessionForked:
             self.forked = event  # type: ignore[assignment]
+            # A turn that the fork cut is over: what comes next is none of it.
+            turn = self._open = None
         if turn is not None and kind is not TurnAdded and kind is not TurnStarted:
             turn.events.append(event)
 
     def _start(self, event: TurnStarted) -> None:
-        self.turns.append(Turn(event.number, event, version_before=self._version, version_after=self._version))
+        self._open = Turn(event.number, event, version_before=self._version, version_after=self._version)
+        self.turns.append(self._open)
 
     def _enter_version(
         self, number: int, event: SessionCreated | StateUpdated | StateRolledBack, turn: Turn | None

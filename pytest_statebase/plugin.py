@@ -16,12 +16,15 @@ from .plugin_settings import SUFFIX, Settings, add_options, settings_of
 
 if TYPE_CHECKING:
     from .plugin_marker import Replayer
+    from .statebase import LocalClient
 
 _MARKER = (
     "statebase(session, fork=None, until=None): the recorded session (id or plan file) that the fixture "
     "statebase_replay replays."
 )
 RESULTS = "statebase-results"
+COLLECTED: pytest.StashKey[bool] = pytest.StashKey()
+"""At least one cassette was met, whatever was deselected afterwards."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -74,9 +77,20 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if not config.getoption("statebase_replay") and not parent.session.isinitpath(file_path):
         return None
     _watch(config)
+    config.stash[COLLECTED] = True
     from .plugin_nodes import CassetteFile
 
     return CassetteFile.from_parent(parent, path=file_path)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Python files are no cassettes, also where they are named on the command line of a run of replays."""
+    if not parent.config.getoption("statebase_replay"):
+        return None
+    from .plugin_nodes import NoTests
+
+    return NoTests.from_parent(parent, path=module_path)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -96,7 +110,9 @@ def pytest_runtestloop(session: pytest.Session) -> None:
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | None:
-    if config.getoption("statebase_replay") and not items:
+    if config.getoption("statebase_replay") and not items and config.args_source is not config.ArgsSource.ARGS:
+        if config.stash.get(COLLECTED, False):
+            return None
         where = ", ".join(map(str, config.args))
         return f"statebase: no cassettes ({SUFFIX}) in {where}"
     return None
@@ -126,3 +142,12 @@ def statebase_replay(request: pytest.FixtureRequest) -> Iterator[Replayer]:
     replayer = Replayer(request)
     yield replayer
     replayer.close()
+
+
+@pytest.fixture
+def statebase_client(request: pytest.FixtureRequest) -> Iterator[LocalClient]:
+    """A local client that holds every cassette; tools answer from the fork that was made last."""
+    from .plugin_client import local_client
+
+    with local_client(request.config) as client:
+        yield client

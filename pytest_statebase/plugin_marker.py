@@ -15,8 +15,9 @@ from .engine.options import ReplayOptions, parse_until
 from .engine.runner import run, run_async
 from .errors import OptionError, StatebaseError
 from .ledger import ForkPoint
-from .plugin_nodes import keep_result
+from .plugin_nodes import keep_result, make_ready
 from .plugin_settings import SUFFIX, Settings, settings_of
+from .plugin_stuck import stop_when_stuck
 
 _SESSIONS: pytest.StashKey[dict[str, list[Path]]] = pytest.StashKey()
 
@@ -31,6 +32,7 @@ class Replayer:
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._request = request
         self._settings = settings_of(request.config)
+        stop_when_stuck(request.config)
         self._pending = 0
 
     def __call__(
@@ -43,11 +45,22 @@ class Replayer:
         mode: str | None = None,
     ) -> Any:
         """Replay and judge. Raises StatebaseError where the replay cannot begin."""
+        __tracebackhide__ = True
+        try:
+            return self._replay(session, agent, fork, until, mode)
+        except StatebaseError as error:
+            # What is wrong stands in the message; the way through the engine helps nobody.
+            raise error.with_traceback(None) from None
+
+    def _replay(
+        self, session: str | None, agent: Any, fork: str | None, until: int | str | None, mode: str | None
+    ) -> Any:
         marker = self._request.node.get_closest_marker("statebase")
         marked = _arguments(marker)
         cassette = self._cassette(session or marked.get("session"))
         options = self._options(fork or marked.get("fork"), until or marked.get("until"), mode)
         under_test = self._agent(agent, cassette)
+        make_ready(cassette, self._settings)
         if loop_is_running():
             self._pending += 1
             return self._later(cassette, under_test, options)
@@ -87,7 +100,7 @@ class Replayer:
             )
         if session.endswith(SUFFIX):
             return load_cassette(self._settings.rootdir / session)
-        found = _sessions(self._request.config, self._settings).get(session, [])
+        found = sessions_of(self._request.config, self._settings).get(session, [])
         if len(found) != 1:
             where = ", ".join(str(path) for path in found or self._settings.cassettes)
             many = f"{len(found)} cassettes hold" if found else "no cassette holds"
@@ -115,7 +128,7 @@ def _arguments(marker: pytest.Mark | None) -> dict[str, Any]:
     return given
 
 
-def _sessions(config: pytest.Config, settings: Settings) -> dict[str, list[Path]]:
+def sessions_of(config: pytest.Config, settings: Settings) -> dict[str, list[Path]]:
     """The plans by the session that they name, read once a run."""
     known = config.stash.get(_SESSIONS, None)
     if known is None:

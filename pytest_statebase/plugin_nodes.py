@@ -15,6 +15,7 @@ from _pytest._code.code import ExceptionChainRepr, ExceptionInfo, ReprEntryNativ
 from .cassette import Cassette, load_cassette
 from .errors import StatebaseError
 from .plugin_settings import ROWS, Settings, settings_of
+from .plugin_stuck import stop_when_stuck
 
 if TYPE_CHECKING:
     from .cassette.plan import ReplaySpec
@@ -31,6 +32,17 @@ class ReplayFailed(Exception):
 
 def _replay_item() -> None:
     """What an item stands for; fixtures are looked up on the item's own request."""
+
+
+class NoTests(pytest.Module):
+    """A Python file in a run of replays: nothing of it is imported or run."""
+
+    def _getobj(self) -> ModuleType:
+        return ModuleType(self.path.stem)
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Nothing."""
+        return iter(())
 
 
 class CassetteFile(pytest.Module):
@@ -103,7 +115,11 @@ class CassetteItem(pytest.Function):
         # A copy, so that the recording that it reads goes when the replay is over.
         cassette = replace(self.cassette)
         options = settings_of(self.config).options()
-        result = run(cassette, self._agent(cassette), options, self.spec)
+        make_ready(cassette, settings_of(self.config))
+        agent = self._agent(cassette)
+        settings_of(self.config).keep_stubbed(self.config, agent.source)
+        stop_when_stuck(self.config)
+        result = run(cassette, agent, options, self.spec)
         row = keep_result(self, result, cassette)
         if row["failure"] and row["gate"] != "warn":
             raise ReplayFailed(row)
@@ -144,10 +160,25 @@ def keep_result(item: pytest.Item, result: Any, cassette: Cassette) -> dict[str,
     from .report.results import result_to_row
 
     reads = [name for name, rules in cassette.plan.tools.items() if rules.reads]
+    settings = settings_of(item.config)
     row = result_to_row(result, nodeid=item.nodeid, reads=reads)
-    row["cassette"] = _relative(row["cassette"], settings_of(item.config).rootdir)
+    row["cassette"] = _relative(row["cassette"], settings.rootdir)
+    for known in row.get("known", ()):
+        known["where"] = _relative(known["where"], settings.rootdir)
+    if settings.accept:
+        from .plugin_accept import OFFER, offer_of
+
+        row[OFFER] = offer_of(result, cassette, settings.accept)
     item.stash.setdefault(ROWS, []).append(row)
     return row
+
+
+def make_ready(cassette: Cassette, settings: Settings) -> None:
+    """Where a baseline is to be accepted, a broken one is no obstacle."""
+    if settings.accept:
+        from .plugin_accept import forgive
+
+        forgive(cassette, settings.accept)
 
 
 def keep_error(item: pytest.Item, error: StatebaseError) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from .plugin_settings import ROWS, SUFFIX, Settings
 
 _ATTRIBUTE = "statebase_rows"
+_ACCEPTED = ".accepted.yaml"
 
 
 class Results:
@@ -27,6 +29,12 @@ class Results:
         self.started = datetime.now(UTC)
         self._began = time.perf_counter()
         self.failures: list[str] = []
+        self.written: list[Path] = []
+        self.offers: dict[str, list[dict[str, Any]]] = {}
+        """What is to be accepted, by item."""
+        self.accepted: list[tuple[str, str]] = []
+        self.stuck: str | None = None
+        """Why the process has to end before the run does."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
@@ -43,7 +51,9 @@ class Results:
         text = report.__dict__.pop(_ATTRIBUTE, None) if not self.is_worker else None
         if text is not None:
             # A rerun's rows take the place of the first run's.
-            self.rows[report.nodeid] = json.loads(text)
+            rows = json.loads(text)
+            self.offers[report.nodeid] = [row.pop("accept") for row in rows if "accept" in row]
+            self.rows[report.nodeid] = rows
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if not self.is_worker:
@@ -65,7 +75,8 @@ class Results:
         for nodeid in self.collected:
             path, _, name = nodeid.rpartition("::")
             if path.endswith(SUFFIX) and nodeid not in rows:
-                message = "did not finish: the run was stopped or its worker crashed before it was judged"
+                message = self.stuck or "the run was stopped or its worker crashed before it was judged"
+                message = f"did not finish: {message}"
                 rows[nodeid] = [error_row(path, name.replace("-", " "), message, nodeid=nodeid)]
         found = sorted(rows, key=lambda nodeid: self.collected.get(nodeid, len(self.collected)))
         return [row for nodeid in found for row in rows[nodeid]]
@@ -74,16 +85,58 @@ class Results:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.is_worker or self.config.getoption("collectonly") or not (self.rows or self._stopped(session)):
             return
-        rows = self.ordered()
+        self._accept()
+        self._write(self.ordered())
+        if self.failures and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def stop(self, message: str) -> None:
+        """Write what there is before the process ends for this reason."""
+        self.stuck = message
+        if not self.is_worker:
+            self._write(self.ordered())
+
+    def _write(self, rows: list[dict[str, Any]]) -> None:
         for path, write in ((self.settings.results, _write_results), (self.settings.report, _write_report)):
             if path is not None:
                 try:
                     write(path, rows, self.run(rows))
+                    self.written.append(path)
                 except Exception as error:  # whatever goes wrong here must not cost the run its outcome
                     why = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
                     self.failures.append(f"{path} could not be written: {why}")
-        if self.failures and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+    def _accept(self) -> None:
+        """Write what is to become the baseline; what could not be written is a failure of the run."""
+        if not self.settings.accept:
+            return
+        from .plugin_accept import Acceptance
+
+        acceptance = Acceptance(self.settings.accept, self.settings.rootdir)
+        order = sorted(self.offers, key=lambda nodeid: self.collected.get(nodeid, len(self.collected)))
+        acceptance.write(offer for nodeid in order for offer in self.offers[nodeid])
+        self.accepted += acceptance.lines
+        self.failures += acceptance.failures
+
+    def warnings(self, rows: list[dict[str, Any]]) -> list[str]:
+        """Rules and baselines that no longer matter, recorded calls that no longer fit, what was known for too long."""
+        from .report.notes import run_notes
+        from .report.upkeep import upkeep_warnings
+
+        chosen = ("keyword", "markexpr", "deselect", "lf", "statebase_fork", "statebase_until")
+        narrow = any(self.config.getoption(name, None) for name in chosen)
+        narrow = narrow or any(SUFFIX in str(argument) for argument in self.config.args)
+        whole = not narrow and all(row["outcome"] != "error" for row in rows)
+        orphans = [] if narrow or not self.settings.replaying else self._orphans()
+        return [*run_notes(rows, whole=whole), *upkeep_warnings(rows, whole=whole), *orphans]
+
+    def _orphans(self) -> Iterator[str]:
+        """Accepted baselines whose plan is gone."""
+        for root in self.settings.cassettes:
+            for path in sorted(root.rglob(f"*{_ACCEPTED}")):
+                plan = path.with_name(path.name.removesuffix(_ACCEPTED) + SUFFIX)
+                if not plan.exists():
+                    yield f"{_shown(path, self.settings.rootdir)}: there is no {plan.name}, so nothing reads it"
 
     def _stopped(self, session: pytest.Session) -> bool:
         """Something was to be replayed and nothing was: the report says so instead of staying the old one."""
@@ -96,6 +149,7 @@ class Results:
         from . import __version__
 
         agents = list(dict.fromkeys(row["agent"] for row in rows if row["agent"]))
+        warnings = self.warnings(rows)
         return {
             "started_at": self.started.isoformat(timespec="seconds"),
             "duration_s": round(time.perf_counter() - self._began, 2),
@@ -103,19 +157,22 @@ class Results:
             "pytest": pytest.__version__,
             "pytest_statebase": __version__,
             "agent": ", ".join(agents),
+            **({"warnings": warnings} if warnings else {}),
         }
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.is_worker or not (self.rows or self.failures):
             return
-        from .report.terminal import summary_lines
+        from .report.terminal import note_lines, summary_lines
 
-        written = self.settings.report if self.settings.report and not self.failures else None
+        written = self.settings.report if self.settings.report in self.written else None
         shown = _shown(written, self.config.invocation_params.dir) if written else None
         verbosity = self.config.get_verbosity()
         if verbosity >= 0:
             terminalreporter.section("statebase replay")
-        for line in summary_lines(self.ordered(), verbosity=verbosity, report=shown):
+        rows = self.ordered()
+        lines = summary_lines(rows, verbosity=verbosity, report=shown)
+        for line in [*lines, *note_lines(self.accepted, self.warnings(rows))]:
             for text, markup in line:
                 terminalreporter.write(text.encode("utf-8", "backslashreplace").decode(), **markup)
             terminalreporter.write("\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,17 @@ SUFFIX = ".session.yaml"
 _BOTH = {
     "agent": "The agent under test, module:attribute.",
     "mode": "continuous (default): the agent's own replies carry on; isolated: every turn is a fork of its own.",
-    "unrecorded": "What answers a call that the recording does not: fail (default) or simulate.",
+    "unrecorded": "What answers a call that the recording does not: fail (default), simulate or call (the tool runs).",
+    "clock": "recorded (default): the clock of a turn starts when it was recorded, and ticks; real: it is left alone.",
     "report": "Where the HTML report is written with --statebase-replay (default statebase-report.html).",
     "results": "Also write the results as JSON Lines to this file.",
 }
-_CHOICES = {"mode": ("continuous", "isolated"), "unrecorded": ("fail", "simulate")}
+_CHOICES = {
+    "mode": ("continuous", "isolated"),
+    "unrecorded": ("fail", "simulate", "call"),
+    "clock": ("recorded", "real"),
+}
+_PINS = ("random", "uuid")
 DEFAULT_REPORT = "statebase-report.html"
 
 
@@ -49,6 +56,16 @@ def add_options(parser: pytest.Parser) -> None:
         dest="statebase_until",
         help="Replay up to this turn instead of where the plan says: 'turn N' or end.",
     )
+    group.addoption(
+        "--statebase-accept",
+        action="append",
+        nargs="?",
+        const="all",
+        metavar="WHAT",
+        dest="statebase_accept",
+        help="Make what the replays did the accepted baseline: all (default), a session, SESSION:TURN, a turn or a "
+        "fingerprint. May be given several times.",
+    )
     for name, text in _BOTH.items():
         group.addoption(
             f"--statebase-{name}",
@@ -61,6 +78,8 @@ def add_options(parser: pytest.Parser) -> None:
         parser.addini(f"statebase_{name}", text)
     parser.addini("statebase_cassettes", "Directories or files with cassettes.", type="args", default=["fixtures"])
     parser.addini("statebase_tools", "The agent's tools: module:name or module:* (public functions).", type="linelist")
+    parser.addini("statebase_turn_timeout", "Seconds that a turn may take (default 60); 0 for no limit.", default="60")
+    parser.addini("statebase_pin", "What chance is the same on every run: random, uuid.", type="args", default=[])
     parser.addini("statebase_simulator", "module:callable that answers unrecorded calls: (call, state, cassette).")
 
 
@@ -82,27 +101,38 @@ class Settings:
     report: Path | None
     results: Path | None
     rootdir: Path
+    turn_timeout: float
+    clock: str
+    pin: tuple[str, ...]
+    accept: tuple[str, ...] = ()
+    """What is to become the accepted baseline."""
     _options: ReplayOptions | None = None
+    _stubs: ExitStack | None = None
 
     @classmethod
     def of(cls, config: pytest.Config) -> Settings:
         """Read them; raises pytest.UsageError for an ini value that means nothing."""
         replaying = bool(config.getoption("statebase_replay"))
         report = _path(config, "report") or config.invocation_params.dir / DEFAULT_REPORT
+        _check_points(config)
         return cls(
             replaying=replaying,
-            agents=tuple(config.getoption("statebase_agent") or ()),
+            agents=tuple(dict.fromkeys(config.getoption("statebase_agent") or ())),
             ini_agent=config.getini("statebase_agent") or None,
             fork=config.getoption("statebase_fork"),
             until=config.getoption("statebase_until"),
             mode=_choice(config, "mode"),
             unrecorded=_choice(config, "unrecorded") or "fail",
             simulator=config.getini("statebase_simulator") or None,
-            tools=tuple(config.getini("statebase_tools")),
+            tools=tuple(name for line in config.getini("statebase_tools") for name in line.split()),
             cassettes=tuple(config.rootpath / name for name in config.getini("statebase_cassettes")),
             report=report if replaying else None,
             results=_path(config, "results"),
             rootdir=config.rootpath,
+            turn_timeout=_seconds(config, "turn_timeout"),
+            clock=_choice(config, "clock") or "recorded",
+            pin=_pins(config),
+            accept=_accept(config),
         )
 
     def options(self) -> ReplayOptions:
@@ -119,8 +149,25 @@ class Settings:
                 tools=self.tools,
                 unrecorded=self.unrecorded,
                 simulator=simulator,
+                turn_timeout=self.turn_timeout,
+                clock=self.clock,
+                pin=self.pin,
             )
         return self._options
+
+    def keep_stubbed(self, config: pytest.Config, agent: Any) -> None:
+        """From the first replay of a run of replays to its end no tool runs live, not even in a thread left over.
+
+        agent: what is under test, which a pattern may have taken for a tool.
+        """
+        if not self.replaying or self._stubs is not None:
+            return
+        from .engine.tools import stubbed, with_marked
+
+        self._stubs = ExitStack()
+        tools = with_marked(self.options().tools)
+        self._stubs.enter_context(stubbed(tool for tool in tools if tool.function is not agent))
+        config.add_cleanup(self._stubs.close)
 
 
 def settings_of(config: pytest.Config) -> Settings:
@@ -129,6 +176,34 @@ def settings_of(config: pytest.Config) -> Settings:
     if found is None:
         found = config.stash[SETTINGS] = Settings.of(config)
     return found
+
+
+def _accept(config: pytest.Config) -> tuple[str, ...]:
+    selectors = tuple(dict.fromkeys(config.getoption("statebase_accept") or ()))
+    for text in selectors:
+        if text.endswith(".yaml") or "::" in text or (config.invocation_params.dir / text).exists():
+            raise pytest.UsageError(
+                f"--statebase-accept took {text!r} for what to accept\n"
+                f"Write --statebase-accept=all {text}, or --statebase-accept=SESSION."
+            )
+    return selectors
+
+
+def _check_points(config: pytest.Config) -> None:
+    """A fork point or an end that means nothing ends the run before a cassette is read."""
+    fork, until = config.getoption("statebase_fork"), config.getoption("statebase_until")
+    if fork is None and until is None:
+        return
+    from .engine.options import parse_until
+    from .errors import ForkError
+    from .ledger import ForkPoint
+
+    for option, text, parse in (("fork", fork, ForkPoint.parse), ("until", until, parse_until)):
+        try:
+            if text is not None:
+                parse(text)
+        except ForkError as error:
+            raise pytest.UsageError(f"--statebase-{option}: {error}") from None
 
 
 def _both(config: pytest.Config, name: str) -> Any:
@@ -140,6 +215,25 @@ def _choice(config: pytest.Config, name: str) -> str | None:
     if value is not None and value not in _CHOICES[name]:
         raise pytest.UsageError(f"statebase_{name} = {value}: choose from {', '.join(_CHOICES[name])}")
     return value  # type: ignore[no-any-return]
+
+
+def _seconds(config: pytest.Config, name: str) -> float:
+    text = config.getini(f"statebase_{name}")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < 1e9:
+        raise pytest.UsageError(f"statebase_{name} = {text}: write seconds, or 0 for no limit")
+    return seconds
+
+
+def _pins(config: pytest.Config) -> tuple[str, ...]:
+    found = tuple(name for name in config.getini("statebase_pin") if name)
+    unknown = [name for name in found if name not in _PINS]
+    if unknown:
+        raise pytest.UsageError(f"statebase_pin = {unknown[0]}: choose from {', '.join(_PINS)}")
+    return found
 
 
 def _path(config: pytest.Config, name: str) -> Path | None:

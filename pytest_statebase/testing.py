@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .cassette import Cassette
+from .engine.acting import acting_as
 from .engine.agents import AgentReply
 from .engine.tools import ToolCaller
 from .ledger import Ledger, StateRolledBack, StateUpdated, ToolCalled
@@ -51,6 +52,10 @@ class Reenact:
     @staticmethod
     def _call(tools: ToolCaller, event: ToolCalled) -> None:
         try:
+            if event.agent is not None:
+                with acting_as(event.agent):
+                    tools.call(event.tool, copy_value(event.arguments))
+                return
             tools.call(event.tool, copy_value(event.arguments))
         except Exception:
             # The recorded agent went on from here as its recording says, whatever it made of the error.

@@ -6,7 +6,7 @@ import copy
 import enum
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import _FIELD, dataclass  # type: ignore[attr-defined]
 from typing import Any, Final, Literal
 
 
@@ -41,21 +41,71 @@ class TypedData:
     """`object`, `error` or `enum` (with the fields `name` and `value`)."""
 
 
+class Uncopied:
+    """Stands where a value could neither be copied nor kept as data: a lock, a connection, an open file.
+
+    It has no form in a record, and no stub answers with it.
+    """
+
+    __slots__ = ("type",)
+
+    def __init__(self, kind: type) -> None:
+        self.type = f"{kind.__module__}:{kind.__qualname__}"
+
+    def __repr__(self) -> str:
+        return f"<not copied: {self.type}>"
+
+
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes})
 
 
 def copy_value(value: Any) -> Any:
-    """A copy that shares nothing mutable with `value`; plain JSON values are copied without `copy.deepcopy`."""
+    """A copy that shares nothing mutable with `value`, but for what cannot be copied (a lock, a generator).
+
+    Plain JSON values are copied without `copy.deepcopy`; depth is no limit.
+    """
+    try:
+        return _copy(value)
+    except RecursionError:
+        return _copy_deep(value)
+
+
+def _copy(value: Any) -> Any:
     kind = type(value)
     if kind in _ATOMS:
         return value
     if kind is dict:
-        return {key: item if type(item) in _ATOMS else copy_value(item) for key, item in value.items()}
+        return {key: item if type(item) in _ATOMS else _copy(item) for key, item in value.items()}
     if kind is list:
-        return [item if type(item) in _ATOMS else copy_value(item) for item in value]
+        return [item if type(item) in _ATOMS else _copy(item) for item in value]
     if value is ABSENT:
         return value
-    return copy.deepcopy(value)
+    try:
+        return copy.deepcopy(value)
+    except RecursionError:
+        raise
+    except Exception:  # what strangers' objects raise when they are not to be copied may be anything
+        return value
+
+
+def _copy_deep(value: Any) -> Any:
+    """As `copy_value`, step by step: for what is deeper than Python recurses, or holds itself."""
+    root: list[Any] = [None]
+    made: dict[int, Any] = {}
+    pending: list[tuple[Any, Any, Any]] = [(root, 0, value)]
+    while pending:
+        into, place, item = pending.pop()
+        if id(item) in made:
+            into[place] = made[id(item)]
+        elif type(item) is dict:
+            into[place] = made[id(item)] = dict.fromkeys(item)
+            pending += [(into[place], key, inner) for key, inner in item.items()]
+        elif type(item) is list:
+            into[place] = made[id(item)] = [None] * len(item)
+            pending += [(into[place], index, inner) for index, inner in enumerate(item)]
+        else:
+            into[place] = _copy(item)
+    return root[0]
 
 
 def freeze(value: Any) -> Hashable:
@@ -83,7 +133,7 @@ def _freeze_other(kind: type, value: Any) -> Hashable:
         return (value.type, value.fields["name"] if value.kind == "enum" else freeze(dict(value.fields)))
     if isinstance(value, enum.Enum):
         return (name, value.name)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return (name, *map(freeze, value))
     if isinstance(value, (set, frozenset)):
         return (name, frozenset(map(freeze, value)))
@@ -105,13 +155,31 @@ def _freeze_other(kind: type, value: Any) -> Hashable:
 
 
 def fields_of(value: Any) -> dict[str, Any] | None:
-    """The fields of a dataclass instance or a pydantic model by name, else None."""
-    names = getattr(type(value), "__dataclass_fields__", None)
-    if names is None:
-        names = getattr(type(value), "model_fields", None)
-    if not isinstance(names, dict):
-        return None
-    return {name: getattr(value, name) for name in names}
+    """The fields of a dataclass instance, a pydantic model or a named tuple by name, else None.
+
+    What else the instance holds (a pydantic model's extras, what `__post_init__` added) comes after them.
+    """
+    kind = type(value)
+    names = getattr(kind, "__dataclass_fields__", None)
+    if isinstance(names, dict):
+        found = {name: getattr(value, name) for name, field in names.items() if _is_field(field, value)}
+        more = getattr(value, "__dict__", None)
+        if more and len(more) > len(found):
+            found |= {key: more[key] for key in more if key not in found and not hasattr(kind, key)}
+        return found
+    names = getattr(kind, "model_fields", None)
+    if isinstance(names, dict):
+        extra = getattr(value, "__pydantic_extra__", None) or {}
+        return {**{name: getattr(value, name) for name in names}, **extra}
+    names = getattr(kind, "_fields", None)
+    if isinstance(value, tuple) and isinstance(names, tuple):
+        return dict(zip(names, value, strict=True))
+    return None
+
+
+def _is_field(field: Any, value: Any) -> bool:
+    """Not the pseudo-fields ClassVar and InitVar, nor a field that was never set."""
+    return getattr(field, "_field_type", None) is _FIELD and hasattr(value, field.name)
 
 
 def same(left: Any, right: Any) -> bool:
@@ -121,7 +189,35 @@ def same(left: Any, right: Any) -> bool:
         return isinstance(left, TypedData) != isinstance(right, TypedData) and freeze(left) == freeze(right)
     if kind is str or kind is int or kind is bool or left is None:
         return bool(left == right)
-    return freeze(left) == freeze(right)
+    try:
+        return freeze(left) == freeze(right)
+    except RecursionError:
+        if kind is dict or kind is list:
+            return _same_deep(left, right)
+        raise
+
+
+def _same_deep(left: Any, right: Any) -> bool:
+    """As `same`, step by step: for what is deeper than Python recurses, or holds itself."""
+    pending, seen = [(left, right)], set()
+    while pending:
+        left, right = pending.pop()
+        kind = type(left)
+        if kind is not type(right) or ((kind is dict or kind is list) and len(left) != len(right)):
+            return False
+        if (id(left), id(right)) in seen:
+            continue
+        if kind is dict:
+            if {(type(key), key) for key in left} != {(type(key), key) for key in right}:
+                return False
+            pending += [(item, right[key]) for key, item in left.items()]
+        elif kind is list:
+            pending += zip(left, right, strict=True)
+        elif not same(left, right):
+            return False
+        if kind is dict or kind is list:
+            seen.add((id(left), id(right)))
+    return True
 
 
 def changed_alike(current: Any, before: Any, after: Any) -> Any:

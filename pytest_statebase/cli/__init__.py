@@ -11,7 +11,17 @@ from .. import __version__
 from ..errors import StatebaseError
 from .output import printable
 
-_COMMANDS = {"import": "import_", "report": "report", "seal": "seal", "verify": "verify"}
+_COMMANDS = {
+    "import": "import_",
+    "show": "show",
+    "timeline": "timeline",
+    "status": "status",
+    "expect": "expect",
+    "report": "report",
+    "verify": "verify",
+    "seal": "seal",
+    "schema": "schema",
+}
 """Each command with its module, in the order in which the help lists them."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import click
@@ -22,7 +23,14 @@ from .output import counted, say, warn
     type=click.Path(file_okay=False, path_type=Path),
     help="The directory for the cassettes. It is made where it does not exist.",
 )
-def command(files: tuple[Path, ...], out: Path) -> None:
+@click.option(
+    "--session",
+    "wanted",
+    multiple=True,
+    metavar="NAME",
+    help="Only sessions with this name or id; may have * in it, may be given several times.",
+)
+def command(files: tuple[Path, ...], out: Path, wanted: tuple[str, ...]) -> None:
     """Make cassettes of recorded sessions.
 
     FILES are JSON or JSON Lines, plain or gzipped: chat messages as OpenAI has them (a list of messages, or mappings
@@ -35,20 +43,26 @@ def command(files: tuple[Path, ...], out: Path) -> None:
     Exit code 1 where a session could not be read or was refused; the others are imported all the same.
     """
     store = Store(out)
-    failures = _import_all(files, store)
+    failures = _import_all(files, store, wanted)
     store.finish()
     for failure in failures:
         warn(f"Not imported: {failure}")
     say(_summary(store.tally, len(failures), out))
+    if wanted and not store.tally.sessions:
+        warn(f"No session is called {' or '.join(wanted)}.")
+        raise click.exceptions.Exit(1)
     if failures:
         raise click.exceptions.Exit(1)
 
 
-def _import_all(files: tuple[Path, ...], store: Store) -> list[StatebaseError]:
+def _import_all(files: tuple[Path, ...], store: Store, wanted: tuple[str, ...]) -> list[StatebaseError]:
     failures: list[StatebaseError] = []
     for session in _with_progress(files):
         if isinstance(session, ImportFileError):
             failures.append(session)
+            continue
+        names = (session.name, session.ledger.id)
+        if wanted and not any(fnmatchcase(name, pattern) for name in names for pattern in wanted):
             continue
         try:
             store.add(session)

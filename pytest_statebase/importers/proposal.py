@@ -16,6 +16,10 @@ _LONGEST_TITLE = 72
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _NOT_PLAIN = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 
+_QUESTIONS = frozenset(
+    {"can", "check", "count", "fetch", "find", "get", "has", "is", "list", "load", "look", "lookup", "query"}
+    | {"read", "search", "show", "think"}
+)
 _DEFAULTS = """\
 # Defaults for the cassettes in this directory and below.
 #
@@ -55,10 +59,15 @@ def defaults_text(calls: Mapping[str, int]) -> str:
         return (
             "# Defaults for the cassettes in this directory and below. No tool was called in the imported sessions.\n"
         )
-    entries = {f"{_key(tool)}: {{reads: true}}": count for tool, count in sorted(calls.items())}
+    entries = {f"{_key(tool)}: {{{_proposed(tool)}}}": count for tool, count in sorted(calls.items())}
     width = max(map(len, entries))
     lines = (f"#   {entry:<{width}}  # {count} call{'' if count == 1 else 's'}\n" for entry, count in entries.items())
     return _DEFAULTS + "".join(lines)
+
+
+def _proposed(tool: str) -> str:
+    """What a commented line says of a tool: a name that begins like a question may be one, any other is a write."""
+    return "reads: true" if re.split(r"[_.-]", tool.lower())[0] in _QUESTIONS else "reads: false"
 
 
 def _key(tool: str) -> str:

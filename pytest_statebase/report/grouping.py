@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ..compare.model import Group, Kind, Verdict
 from ..compare.paths import render_key
+from .notes import expired_text
 from .rows import Row
 from .show import one_line, shorten, shorten_pair, visible
 
@@ -21,9 +22,14 @@ def group_of(verdict: str) -> Group:
     return _GROUP_OF.get(verdict, Group.REVIEW)
 
 
+def group_of_turn(turn: Row) -> Group:
+    """The group of a turn: that of its verdict, `review` where all that speaks against it is known."""
+    return Group.REVIEW if turn.get("excused") else group_of(turn["verdict"])
+
+
 def group_of_row(row: Row) -> Group:
     """The group of a replay: that of its worst turn, `could not run` where it has none."""
-    found = {group_of(turn["verdict"]) for turn in judged(row)}
+    found = {group_of_turn(turn) for turn in judged(row)}
     for group in GROUPS:
         if group in found:
             return Group.FAIL if group is Group.REVIEW and row["outcome"] == "failed" else group
@@ -45,16 +51,26 @@ def short_name(row: Row) -> str:
     return name_of(row).rsplit("/", 1)[-1].replace(".session.yaml", "")
 
 
+def cassette_name(row: Row) -> str:
+    """The name of the cassette without directories and suffix: what `pytest-statebase show` takes."""
+    return str(row["cassette"]).rsplit("/", 1)[-1].removesuffix(".session.yaml")
+
+
 def root_cause(row: Row) -> tuple[Row, Row] | None:
     """The turn and the divergence from which the others of a replay follow; wording causes nothing, and a turn that
     is fixed was to differ."""
+    return next(root_causes(row), None)
+
+
+def root_causes(row: Row) -> Iterator[tuple[Row, Row]]:
+    """Each turn with the divergence that begins in it: one a replay, or one a turn where turns are isolated."""
     for turn in judged(row):
-        if group_of(turn["verdict"]) is Group.OK:
+        if group_of_turn(turn) is Group.OK or turn.get("excused"):
             continue
         for found in turn["divergences"]:
             if not found.get("note") and not found.get("follows") and found["kind"] != "text":
-                return turn, found
-    return None
+                yield turn, found
+                break
 
 
 DIFFERENCES = ("other actions", "other output", "only reworded", "no difference", "not replayed")
@@ -86,30 +102,58 @@ _SENTENCES = {
     Kind.REORDERED: "call made in another order",
     Kind.RAISED: "raised",
     Kind.EXPECT: "expect does not hold",
+    Kind.REVERTED: "as recorded again, not as accepted",
+}
+
+
+_FROM_BASELINE = {
+    Kind.REMOVED: "only in the accepted turn",
+    Kind.MISSING: "accepted call not made",
+    Kind.EXTRA: "call that was not accepted",
 }
 
 
 def sentence(found: Row) -> str:
     """What sort of difference it is, in words; empty where the two values say it."""
-    return found.get("detail") or _SENTENCES.get(found["kind"], "")
+    words = {**_SENTENCES, **_FROM_BASELINE} if found.get("baseline") else _SENTENCES
+    return found.get("detail") or words.get(found["kind"], "")
+
+
+def kind_of(cause: Cause) -> Row:
+    """The sort of difference that a cause is, for `sentence`, without what is said of one of its places."""
+    return {"kind": cause.kind, "baseline": cause.example.get("baseline")}
+
+
+def side_name(found: Row, side: str) -> str:
+    """How a side of a difference is called: the accepted baseline stands in the place of the record."""
+    return "accepted" if side == "recorded" and found.get("baseline") else side
 
 
 def in_one_line(row: Row, *, width: int = 60) -> str:
     """Why a replay did not pass, on one line: the verdicts, then the cause with both values."""
+    expired = {visible(expired_text(one)): None for turn in judged(row) for one in turn.get("expired", ())}
     why = _why(row)
     root = root_cause(row)
     if root is None:
-        return shorten(why, 200)
+        return shorten(": ".join([*expired, why]), 200)
     turn, found = root
     place = "" if why.startswith(f"turn {turn['turn']} ") else f"turn {turn['turn']} "
-    words = "" if found["kind"] == Kind.ARGUMENTS else visible(sentence(found))
+    words = "" if found["kind"] == Kind.ARGUMENTS else visible(sentence(found)) + _raised(found, width)
     told = ", ".join(part for part in (place + visible(found["path"]), words) if part)
-    return ": ".join(part for part in (why, told, _both(found, width)) if part)
+    return ": ".join(part for part in (*expired, why, told, _both(found, width)) if part)
+
+
+def _raised(found: Row, width: int) -> str:
+    """` ValueError: no such order`, for what was raised."""
+    error = found.get("replayed")
+    if found["kind"] != Kind.RAISED or found.get("detail") or not isinstance(error, dict) or "type" not in error:
+        return ""
+    return " " + shorten(visible(f"{error['type']}: {error.get('message', '')}"), width)
 
 
 def _why(row: Row) -> str:
     """`turn 3 changed, turn 4 unrecorded, 7 turns not replayed`."""
-    bad = [turn for turn in judged(row) if group_of(turn["verdict"]) is Group.FAIL]
+    bad = [turn for turn in judged(row) if group_of_turn(turn) is Group.FAIL]
     left = sum(turn["verdict"] == Verdict.NOT_REPLAYED for turn in judged(row))
     if not bad:
         return shorten(visible(row["failure"] or ""), 200)
@@ -129,12 +173,12 @@ def _both(found: Row, width: int) -> str:
     if len(told_sides(found)) < 2:
         return ""
     left, right = shorten_pair(one_line(found["recorded"]), one_line(found["replayed"]), width)
-    return f"recorded {left}, replayed {right}"
+    return f"{side_name(found, 'recorded')} {left}, replayed {right}"
 
 
 @dataclass(slots=True)
 class Cause:
-    """One difference with the replays that begin to diverge with it."""
+    """One difference with the replays, or isolated turns, that begin to diverge with it."""
 
     kind: str
     path: str
@@ -144,6 +188,11 @@ class Cause:
     example: Row = field(default_factory=dict)
     """The first divergence of this kind."""
     prints: set[str] = field(default_factory=set)
+
+    @property
+    def sessions(self) -> int:
+        """In how many replays it is."""
+        return len({id(row) for row, _ in self.rows})
 
     @property
     def fingerprints(self) -> int:
@@ -167,16 +216,13 @@ def causes(rows: Iterable[Row]) -> list[Cause]:
     """The causes of all replays, the same kind at the same path as one, the most frequent first."""
     found: dict[tuple[str, str], Cause] = {}
     for row in rows:
-        root = root_cause(row)
-        if root is None:
-            continue
-        turn, divergence = root
-        key = (divergence["kind"], divergence["path"])
-        cause = found.setdefault(
-            key, Cause(divergence["kind"], divergence["path"], divergence["facet"], example=divergence)
-        )
-        cause.rows.append((row, turn))
-        cause.prints.add(divergence.get("fingerprint", ""))
+        for turn, divergence in root_causes(row):
+            key = (divergence["kind"], divergence["path"])
+            cause = found.setdefault(
+                key, Cause(divergence["kind"], divergence["path"], divergence["facet"], example=divergence)
+            )
+            cause.rows.append((row, turn))
+            cause.prints.add(divergence.get("fingerprint", ""))
     return sorted(found.values(), key=lambda cause: -len(cause.rows))
 
 
@@ -199,7 +245,8 @@ def writes(rows: Iterable[Row]) -> Iterator[Write]:
             if turn["replayed"] is None:
                 continue
             for call in turn["calls"]:
-                if not call.get("reads"):
+                is_there = call["recorded"] is not None or call["replayed"] is not None
+                if is_there and not call.get("reads"):
                     yield Write(row, turn, call, _state_of(call, turn))
 
 
@@ -262,11 +309,14 @@ def totals(rows: Iterable[Row]) -> Totals:
     return found
 
 
+_OTHERS = ("accepted", "authored", "sibling", "simulated", "live", "unrecorded", "unused")
+
+
 def calls_line(calls: Counter[str]) -> str:
     """`104 answered (2 stale, 3 repeated), 5 authored, 1 unrecorded, 4 unused`."""
     flagged = ", ".join(f"{calls[name]:,} {name}" for name in ("stale", "repeated", "moved") if calls[name])
     parts = [f"{calls['answered']:,} answered" + (f" ({flagged})" if flagged else "")]
-    parts += [f"{calls[name]:,} {name}" for name in ("authored", "simulated", "unrecorded", "unused") if calls[name]]
+    parts += [f"{calls[name]:,} {name}" for name in _OTHERS if calls[name]]
     return ", ".join(parts)
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, TypeAlias
 
-from ..compare.model import Divergence, Kind, ReplayedCall, ReplayResult, Source, TurnResult, Verdict
-from ..ledger import ToolCalled
+from ..compare.model import AlignedCall, Divergence, Kind, ReplayedCall, ReplayResult, Source, TurnResult, Verdict
+from ..events import memories_of
+from ..ledger import ToolCalled, Turn
 from ..values import ABSENT, same
 from .jsonsafe import json_safe, short_text
+from .notes import evolution_row, known_row
+from .upkeep import upkeep_row
 
 Row: TypeAlias = dict[str, Any]
 """One replay; see `result_to_row`."""
@@ -48,6 +51,12 @@ def result_to_row(result: ReplayResult, *, nodeid: str | None = None, reads: Col
         "turns": [_turn(turn, reads) for turn in result.turns],
         "calls": result.counts(),
     }
+    upkeep = upkeep_row(result.upkeep)
+    if upkeep:
+        row["upkeep"] = upkeep
+    if result.pinned:
+        row["pinned"] = list(result.pinned)
+    row |= evolution_row(result)
     if nodeid is not None:
         row["nodeid"] = nodeid
     return row
@@ -97,18 +106,38 @@ def _turn(turn: TurnResult, reads: Collection[str]) -> Row:
         "version_after": recorded.version_after,
         "recorded": _recorded(turn, unchanged),
         "replayed": None if replayed is None else _SAME if unchanged else _replayed(turn),
-        "calls": [_short_call(turn, *pair, reads) for pair in _pairs(turn)]
-        if unchanged
-        else [_call(turn, *pair, reads) for pair in _pairs(turn)],
+        "calls": _calls(turn, unchanged, reads),
         "divergences": [_divergence(found) for found in turn.divergences],
     }
+    if turn.accepted is not None:
+        row["accepted"] = _accepted(turn, turn.accepted)
     if replayed is not None:
         row["duration_ms"] = round(replayed.duration_ms, 1)
     if turn.beyond_until:
         row["beyond_until"] = True
+    if turn.known or turn.expired:
+        row |= known_row(turn)
     if turn.reason is not None:
         row["reason"] = turn.reason
     return row
+
+
+def _calls(turn: TurnResult, unchanged: bool, reads: Collection[str]) -> list[Row]:
+    if turn.accepted is not None and turn.replayed is not None:
+        told = {pair.recorded for pair in turn.aligned}
+        left = [
+            AlignedCall(index, None, call.tool)
+            for index, call in enumerate(turn.recorded.calls if turn.replayed.missed else [])
+            if index not in told
+        ]
+        return [_call_beside(turn, turn.accepted.calls, pair, reads) for pair in [*turn.aligned, *left]]
+    one = _short_call if unchanged else _call
+    return [one(turn, *pair, reads) for pair in _pairs(turn)]
+
+
+def _accepted(turn: TurnResult, side: Turn) -> Row:
+    """The baseline between the two sides. Its calls stand beside the others, under `accepted`."""
+    return _side(side.output, side.error, None, turn.accepted_state, memories_of(side.events))
 
 
 def _recorded(turn: TurnResult, unchanged: bool) -> Row:
@@ -119,17 +148,17 @@ def _recorded(turn: TurnResult, unchanged: bool) -> Row:
         if error is not None:
             row["error"] = short_text(error, SNIPPET)
         return row
-    added = recorded.added
-    return _side(output, error, None if added is None else added.reasoning, turn.recorded_state)
+    reasoning = None if recorded.added is None else recorded.added.reasoning
+    return _side(output, error, reasoning, turn.recorded_state, memories_of(recorded.events))
 
 
 def _replayed(turn: TurnResult) -> Row:
     side = turn.replayed
     assert side is not None
-    return _side(side.output, side.error, side.reasoning, side.state)
+    return _side(side.output, side.error, side.reasoning, side.state, side.memory)
 
 
-def _side(output: Any, error: Any, reasoning: str | None, state: Any) -> Row:
+def _side(output: Any, error: Any, reasoning: str | None, state: Any, memory: list[dict[str, Any]]) -> Row:
     row: Row = {}
     if output is not ABSENT:
         row["output"] = json_safe(_bare(output))
@@ -139,6 +168,8 @@ def _side(output: Any, error: Any, reasoning: str | None, state: Any) -> Row:
         row["reasoning"] = json_safe(reasoning)
     if state is not ABSENT:
         row["state"] = json_safe(state)
+    if memory:
+        row["memory"] = json_safe(memory)
     return row
 
 
@@ -181,6 +212,8 @@ def _short_call(
         "recorded": {"arguments": short_text(recorded.arguments, SNIPPET)},
         "replayed": None if replayed is None else _SAME,
     }
+    if recorded.agent is not None:
+        row["recorded"]["agent"] = recorded.agent
     if replayed is not None:
         row["source"] = replayed.source.value
         if replayed.stale or replayed.repeated or replayed.renamed or replayed.recorded_turn != turn.turn:
@@ -210,6 +243,32 @@ def _call(
     return row
 
 
+def _call_beside(turn: TurnResult, accepted: list[ToolCalled], pair: AlignedCall, reads: Collection[str]) -> Row:
+    """A call in three columns. An accepted one that was made again says so instead of repeating itself."""
+    recorded = None if pair.recorded is None else turn.recorded.calls[pair.recorded]
+    replayed = None if pair.replayed is None else turn.calls[pair.replayed]
+    kept = None if pair.accepted is None else accepted[pair.accepted]
+    if recorded is None and replayed is None:
+        assert kept is not None
+        row: Row = {"label": pair.label, "tool": kept.tool, "recorded": None, "replayed": None}
+    else:
+        row = _call(turn, pair.label, recorded, replayed, reads)
+    row["places"] = [pair.recorded, pair.accepted, pair.replayed]
+    is_again = kept is not None and replayed is not None and kept.tool == replayed.tool
+    if kept is not None and is_again and replayed is not None and _equal(kept.arguments, replayed.arguments):
+        row["accepted"] = _SAME
+    else:
+        row["accepted"] = None if kept is None else {"tool": kept.tool, **_one_call(kept)}
+    return row
+
+
+def _equal(left: Any, right: Any) -> bool:
+    try:
+        return same(left, right)
+    except Exception:  # values of strangers: shown twice where they cannot be compared
+        return False
+
+
 def _one_call(call: ToolCalled | ReplayedCall) -> Row:
     row: Row = {"arguments": json_safe(call.arguments)}
     if call.error is not None:
@@ -224,14 +283,12 @@ def _one_call(call: ToolCalled | ReplayedCall) -> Row:
 def _is_same(recorded: ToolCalled | None, replayed: ReplayedCall) -> bool:
     if recorded is None or recorded.tool != replayed.tool or replayed.source is not Source.RECORD:
         return False
-    try:
-        return (
-            same(recorded.arguments, replayed.arguments)
-            and same(recorded.result, replayed.result)
-            and same(recorded.error, replayed.error)
-        )
-    except Exception:  # values of strangers: shown twice where they cannot be compared
-        return False
+    return (
+        _equal(recorded.arguments, replayed.arguments)
+        and _equal(recorded.result, replayed.result)
+        and _equal(recorded.error, replayed.error)
+        and replayed.agent in (None, recorded.agent)
+    )
 
 
 def _flag(row: Row, turn: TurnResult, call: ReplayedCall) -> None:
@@ -244,6 +301,7 @@ def _flag(row: Row, turn: TurnResult, call: ReplayedCall) -> None:
             ("stale", call.stale),
             ("moved", moved),
             ("renamed", call.renamed),
+            ("sibling", call.sibling is not None),
             ("unrecorded", call.unrecorded),
         )
         if is_set
@@ -252,6 +310,8 @@ def _flag(row: Row, turn: TurnResult, call: ReplayedCall) -> None:
         row["flags"] = flags
     if elsewhere:
         row["from_turn"] = call.recorded_turn
+    if call.sibling is not None:
+        row["sibling"] = call.sibling
     if call.explanation:
         row["explanation"] = call.explanation
 
@@ -269,4 +329,6 @@ def _divergence(found: Divergence) -> Row:
         row["detail"] = found.detail
     if found.note:
         row["note"] = True
+    if found.baseline:
+        row["baseline"] = True
     return row

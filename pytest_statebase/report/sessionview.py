@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..compare.model import Group, Kind, Verdict
@@ -12,14 +13,17 @@ from .grouping import (
     difference_of,
     group_of,
     group_of_row,
+    group_of_turn,
     name_of,
     plural,
     root_cause,
     sentence,
+    side_name,
     tally,
     tally_text,
     told_sides,
 )
+from .notes import expired_text, known_text
 from .rows import Row
 from .show import one_line, pretty, shorten, shorten_pair, size_text, structure, visible
 from .viewmodel import SLUGS, CallSide, CallView, DivergenceView, Link, Mark, Pair, SessionView, ShortTurn, TurnView
@@ -44,7 +48,7 @@ def session_view(row: Row, anchor: str, limit: int, *, full: bool = True) -> Ses
         strip=strip,
         turns=turns,
         tally=tally_text(row.get("verdicts") or {}) if group is Group.OK else "",
-        marks=[] if group is Group.OK else _marks(row.get("verdicts") or {}),
+        marks=[] if group is Group.OK else _marks(row.get("verdicts") or {}, bad),
         is_bad=bad,
         is_open=bad,
         is_full=full,
@@ -52,9 +56,12 @@ def session_view(row: Row, anchor: str, limit: int, *, full: bool = True) -> Ses
     )
 
 
-def _marks(verdicts: Mapping[str, int]) -> list[Mark]:
-    """`1 still-failing` in the colour of its group, for what is not ok."""
-    return [Mark(f"{number:,} {visible(name)}", SLUGS[group_of(name)]) for name, number in tally(verdicts)]
+def _marks(verdicts: Mapping[str, int], is_bad: bool) -> list[Mark]:
+    """`1 still-failing` in the colour of its group, for what is not ok; where all of it is known, that of `review`."""
+    slugs = {name: SLUGS[group_of(name)] for name in verdicts}
+    if not is_bad:
+        slugs = {name: "review" if slug in ("fail", "norun") else slug for name, slug in slugs.items()}
+    return [Mark(f"{number:,} {visible(name)}", slugs[name]) for name, number in tally(verdicts)]
 
 
 def _step(turn: TurnView | ShortTurn) -> Link:
@@ -64,7 +71,7 @@ def _step(turn: TurnView | ShortTurn) -> Link:
 def _facts(row: Row) -> list[tuple[str, str]]:
     until = None if row.get("until") is None else f"turn {row['until']}"
     told = {"session": row.get("session"), "agent": row.get("agent"), "fork": row.get("fork"), "until": until}
-    told |= {"mode": row.get("mode"), "owner": row.get("owner")}
+    told |= {"mode": row.get("mode"), "owner": row.get("owner"), "pinned": ", ".join(row.get("pinned", ()))}
     facts = [(name, visible(str(value))) for name, value in told.items() if value]
     calls = Counter({key: value for key, value in (row.get("calls") or {}).items() if value})
     return facts + ([("calls", calls_line(calls))] if calls else [])
@@ -74,14 +81,17 @@ def _turn(turn: Row, anchor: str, cause_turn: Row | None, limit: int, is_bad: bo
     number = turn["turn"]
     name = f"{anchor}-{number}"
     verdict = turn["verdict"]
-    mark = Mark(visible(verdict), SLUGS[group_of(verdict)])
+    mark = Mark(visible(verdict), SLUGS[group_of_turn(turn)])
     if verdict == Verdict.UNCHANGED and not turn["divergences"]:
         return _short_turn(turn, name, mark)
-    recorded, replayed = turn["recorded"], turn["replayed"]
+    recorded, replayed, accepted = turn["recorded"], turn["replayed"], turn.get("accepted")
     divergences = [_divergence(found, turn is cause_turn, limit) for found in _told(turn, full)]
 
     def pair(key: str) -> Pair | None:
-        return _pair(recorded, replayed, key, limit) if full else None
+        if not full:
+            return None
+        found = _pair(recorded, replayed, key, limit)
+        return found if accepted is None else _three(found, accepted, recorded, replayed, key, limit)
 
     return TurnView(
         anchor=name,
@@ -91,24 +101,33 @@ def _turn(turn: Row, anchor: str, cause_turn: Row | None, limit: int, is_bad: bo
         versions=_versions(turn),
         input=clip(visible(turn["input"], lines=True), limit) if turn.get("input") else None,
         authored=bool(turn.get("authored")),
+        known=", ".join(visible(known_text(one)) for one in turn.get("known", ())),
+        expired=", ".join(visible(expired_text(one)) for one in turn.get("expired", ())),
         reason=visible(turn["reason"], lines=True).strip("\n") if turn.get("reason") else None,
         output=pair("output"),
         error=pair("error"),
         state=pair("state"),
-        state_differs=any(found["facet"] == "state" and not found.get("note") for found in turn["divergences"]),
+        state_differs=_differs(turn, "state"),
+        memory=pair("memory"),
+        memory_differs=_differs(turn, "memory"),
         reasoning=pair("reasoning"),
-        calls=[_call(call, limit) for call in turn["calls"] if full or call.get("explanation")],
+        calls=_by_agent([call for call in turn["calls"] if full or call.get("explanation")], limit),
         divergences=[found for found in divergences if found.role != "follows"],
         followers=[found for found in divergences if found.role == "follows" and full],
         folded=_fold(turn, is_bad),
         replayed=replayed is not None,
+        has_baseline=accepted is not None,
     )
+
+
+def _differs(turn: Row, facet: str) -> bool:
+    return any(found["facet"] == facet and not found.get("note") for found in turn["divergences"])
 
 
 def _fold(turn: Row, is_bad: bool) -> str | None:
     if turn["replayed"] is None:
         return "What was recorded"
-    if not is_bad or group_of(turn["verdict"]) is not Group.REVIEW:
+    if not is_bad or group_of_turn(turn) is not Group.REVIEW:
         return None
     words = difference_of(turn)
     return words if words in ("only reworded", "no difference") else plural(len(turn["divergences"]), "difference")
@@ -122,9 +141,14 @@ def _told(turn: Row, full: bool) -> list[Row]:
 
 def _short_turn(turn: Row, anchor: str, mark: Mark) -> ShortTurn:
     output = turn["recorded"].get("output")
-    calls = ", ".join(visible(call["label"]) for call in turn["calls"])
+    calls = ", ".join(_short_label(call) for call in turn["calls"])
     said = shorten(visible(output), 100) if isinstance(output, str) else ""
     return ShortTurn(anchor, turn["turn"], mark, shorten(visible(turn["input"]), 100), said, shorten(calls, 200))
+
+
+def _short_label(call: Row) -> str:
+    agent = _agent(call)
+    return visible(call["label"]) + (f" ({agent})" if agent else "")
 
 
 def _versions(turn: Row) -> str | None:
@@ -155,6 +179,18 @@ def _pair(recorded: Row, replayed: Row | None, key: str, limit: int) -> Pair | N
     return Pair(left, right, False, old, new) if _is_alike(old, new) else Pair(left, right)
 
 
+def _three(pair: Pair | None, accepted: Row, recorded: Row, replayed: Row | None, key: str, limit: int) -> Pair | None:
+    """A pair with the accepted baseline between its sides; the words of that are set beside those of the replay."""
+    if key not in accepted or key == "reasoning":
+        return pair if pair is None or pair.is_same or key == "reasoning" else replace(pair, has_baseline=True)
+    if pair is not None and pair.is_same and accepted[key] == recorded.get(key):
+        return pair
+    beside = _pair(accepted, replayed, key, limit) or Pair(None, None)
+    left = None if pair is None else pair.recorded
+    right = beside.recorded if beside.is_same else beside.replayed
+    return Pair(left, right, False, beside.left, beside.right, beside.recorded, True)
+
+
 def _is_alike(old: Sequence[Segment], new: Sequence[Segment]) -> bool:
     """Whether marks help: where two texts have little in common, everything would be marked."""
     common = sum(len(part.text) for part in old if not part.differs)
@@ -167,9 +203,27 @@ def _shown(value: Any, key: str, limit: int) -> str:
     return clip(pretty(value), limit)
 
 
+def _by_agent(calls: Sequence[Row], limit: int) -> list[CallView]:
+    """The calls in order, the first of each agent's with its name; where no agent is named, none is told."""
+    agents = [_agent(call) for call in calls]
+    views = [_call(call, limit) for call in calls]
+    if not any(agents):
+        return views
+    firsts = [position for position, agent in enumerate(agents) if position == 0 or agent != agents[position - 1]]
+    return [replace(view, agent=agents[at]) if at in firsts else view for at, view in enumerate(views)]
+
+
+def _agent(call: Row) -> str:
+    """Who made the call; who had made it, where it was not made."""
+    sides = [side for side in (call["replayed"], call["recorded"]) if side and side.get("agent")]
+    return visible(sides[0]["agent"]) if sides else ""
+
+
 def _call(call: Row, limit: int) -> CallView:
     recorded, replayed = call["recorded"], call["replayed"]
     same = bool(replayed and replayed.get("same"))
+    accepted = call.get("accepted")
+    is_accepted = bool(accepted and accepted.get("same"))
     flags = [Mark(visible(name), "fail" if name == "unrecorded" else "review") for name in call.get("flags", ())]
     return CallView(
         label=visible(call["label"]),
@@ -180,6 +234,8 @@ def _call(call: Row, limit: int) -> CallView:
         flags=flags,
         explanation=visible(call["explanation"], lines=True).strip("\n") if call.get("explanation") else None,
         reads=bool(call.get("reads")),
+        accepted=_call_side(accepted, call, limit, accepted.get("tool")) if accepted and not is_accepted else None,
+        is_accepted=is_accepted,
     )
 
 
@@ -203,8 +259,11 @@ def _call_side(side: Row, call: Row, limit: int, name: str | None) -> CallSide:
 
 _SOURCES = {
     "record": "the recording",
+    "accepted": "the accepted baseline",
     "authored": "the plan’s answers",
+    "sibling": "another session",
     "simulated": "the simulator",
+    "live": "the tool itself",
     "none": "nothing",
 }
 
@@ -228,6 +287,8 @@ def _divergence(found: Row, is_cause_turn: bool, limit: int) -> DivergenceView:
         recorded=shorten(sides["recorded"], width + 40) if "recorded" in sides else None,
         replayed=shorten(sides["replayed"], width + 40) if "replayed" in sides else None,
         role=_role(found, is_cause_turn),
+        fingerprint=found.get("fingerprint", ""),
+        side=side_name(found, "recorded"),
     )
 
 

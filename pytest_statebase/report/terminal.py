@@ -7,30 +7,46 @@ No part holds an escape sequence or a line break; what was recorded is made visi
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TypeAlias
 
 from ..compare.model import Group, Kind, Verdict
 from .grouping import (
+    Cause,
     calls_line,
+    cassette_name,
     causes,
-    group_of,
     group_of_row,
+    group_of_turn,
     in_one_line,
     judged,
+    kind_of,
     name_of,
     plural,
     root_cause,
     sentence,
+    side_name,
     tally_text,
     told_sides,
     totals,
 )
+from .notes import expired_text, known_text
 from .rows import Row
 from .show import one_line, shorten, shorten_pair, visible
 
-__all__ = ["Line", "Part", "divergence_lines", "failure_lines", "in_one_line", "plain", "summary_lines", "width_of"]
+__all__ = [
+    "Line",
+    "Part",
+    "divergence_lines",
+    "failure_lines",
+    "in_one_line",
+    "note_lines",
+    "plain",
+    "summary_lines",
+    "width_of",
+]
 
 Part: TypeAlias = tuple[str, dict[str, bool]]
 Line: TypeAlias = list[Part]
@@ -43,6 +59,7 @@ COLOURS = {Group.FAIL: RED, Group.COULD_NOT_RUN: YELLOW, Group.REVIEW: BLUE, Gro
 
 _WIDTHS = (140, 2_000, 100_000)
 _FOLDED = 6
+_CAUSES = 8
 
 
 def plain(lines: Iterable[Line]) -> str:
@@ -86,7 +103,7 @@ def _heading(row: Row) -> Iterator[Line]:
 
 
 def _has_bad_turn(row: Row) -> bool:
-    return any(group_of(turn["verdict"]) in (Group.FAIL, Group.COULD_NOT_RUN) for turn in judged(row))
+    return any(group_of_turn(turn) in (Group.FAIL, Group.COULD_NOT_RUN) for turn in judged(row))
 
 
 def _message(message: str) -> Iterator[Line]:
@@ -96,8 +113,9 @@ def _message(message: str) -> Iterator[Line]:
 
 def _aside_key(turn: Row, verbosity: int) -> tuple[bool, str]:
     """Whether a turn needs no more than a mention, and with which of its neighbours it shares one."""
-    is_aside = turn["verdict"] == Verdict.NOT_REPLAYED or (verbosity < 1 and group_of(turn["verdict"]) is Group.REVIEW)
-    return is_aside, f"{turn['verdict']} {turn.get('reason')} {turn['authored']}" if is_aside else ""
+    is_aside = turn["verdict"] == Verdict.NOT_REPLAYED or (verbosity < 1 and group_of_turn(turn) is Group.REVIEW)
+    told = (turn["verdict"], turn.get("reason"), turn["authored"], turn.get("known"), turn.get("excused"))
+    return is_aside, str(told) if is_aside else ""
 
 
 def _asides(turns: list[Row]) -> Line:
@@ -112,12 +130,17 @@ def _asides(turns: list[Row]) -> Line:
 
 
 def _turn(turn: Row, cause_turn: Row | None, verbosity: int) -> Iterator[Line]:
-    if group_of(turn["verdict"]) is Group.OK and verbosity < 1:
+    if group_of_turn(turn) is Group.OK and verbosity < 1:
         return
     yield []
     said = [(f"  {shorten(one_line(turn['input']), 70)}", DIM)] if turn["input"] else []
     yield [*_named(f"turn {turn['turn']}", turn), *said]
     yield from _divergences(turn, turn is cause_turn, verbosity)
+    if turn["verdict"] == Verdict.STILL_FAILING and not turn["divergences"]:
+        yield [("  as it was recorded", RED)]
+    yield from _trace(turn)
+    if verbosity > 0 and "accepted" in turn:
+        yield from _columns(turn, width_of(verbosity))
     for call in turn["calls"]:
         if call.get("explanation"):
             yield from _block(call["explanation"])
@@ -125,9 +148,55 @@ def _turn(turn: Row, cause_turn: Row | None, verbosity: int) -> Iterator[Line]:
         yield from _block(turn["reason"])
 
 
+def _trace(turn: Row) -> Iterator[Line]:
+    """Where the agent raised."""
+    error = (turn["replayed"] or {}).get("error")
+    if isinstance(error, dict) and error.get("trace"):
+        yield from _block(str(error["trace"]))
+
+
+def _columns(turn: Row, width: int) -> Iterator[Line]:
+    """What was recorded, what was accepted and what was replayed, one below the other, where they are not all one."""
+    sides = {side: turn[side] or {} for side in ("recorded", "accepted", "replayed")}
+    told = {key: {side: one_line(found[key]) for side, found in sides.items() if key in found} for key in _TOLD}
+    told["calls"] = {side: ", ".join(_made(turn, side)) or "none" for side in sides}
+    for key, texts in told.items():
+        if len(set(texts.values())) > 1 or 0 < len(texts) < len(sides):
+            yield [(f"  {key}", DIM)]
+            for side in sides:
+                colour = PURPLE if side == "recorded" else CYAN if side == "replayed" else GREEN
+                yield [(f"      {side}  ", DIM), (shorten(texts.get(side, "nothing"), width + 40), colour)]
+
+
+_TOLD = ("error", "state", "memory", "output")
+
+
+def _made(turn: Row, side: str) -> Iterator[str]:
+    """The calls of one side as text."""
+    place = ("recorded", "accepted", "replayed").index(side)
+    for call in sorted(turn["calls"], key=lambda call: call["places"][place] or 0):
+        found = call.get(side)
+        if found is not None and found.get("same"):
+            found = call["replayed"] if side == "accepted" and not call["replayed"].get("same") else call["recorded"]
+        if found is not None:
+            yield f"{visible(found.get('tool') or call['tool'])}({_arguments(found['arguments'])})"
+
+
+def _arguments(arguments: object) -> str:
+    if not isinstance(arguments, dict):
+        return one_line(arguments)
+    return ", ".join(f"{visible(str(key))}={one_line(value)}" for key, value in arguments.items())
+
+
 def _named(name: str, turn: Row) -> Line:
     authored = [(" (input authored)", DIM)] if turn["authored"] else []
-    return [(f"{name} ", BOLD), (visible(turn["verdict"]), {**COLOURS[group_of(turn["verdict"])], **BOLD}), *authored]
+    verdict = (visible(turn["verdict"]), {**COLOURS[group_of_turn(turn)], **BOLD})
+    return [(f"{name} ", BOLD), verdict, *authored, *_known(turn)]
+
+
+def _known(turn: Row) -> Line:
+    known: Line = [(f"  {visible(known_text(one))}", {}) for one in turn.get("known", ())]
+    return known + [(f"  {visible(expired_text(one))}", {**RED, **BOLD}) for one in turn.get("expired", ())]
 
 
 def _block(text: str) -> Iterator[Line]:
@@ -165,7 +234,8 @@ def divergence_lines(found: Row, *, verbosity: int = 0) -> Iterator[Line]:
     colour = DIM if found.get("note") or found.get("follows") else RED
     words = visible(sentence(found))
     facet = "" if found["path"].startswith(found["facet"]) else f"{found['facet']}  "
-    yield [(f"  {facet}", DIM), (visible(found["path"]), {**colour, **BOLD}), (f"  {words}" if words else "", {})]
+    told = [(f"  {facet}", DIM), (visible(found["path"]), {**colour, **BOLD}), (f"  {words}" if words else "", {})]
+    yield told + ([(f"  {found['fingerprint']}", DIM)] if verbosity > 0 and found.get("fingerprint") else [])
     yield from _values(found, width_of(verbosity))
 
 
@@ -175,13 +245,18 @@ def _values(found: Row, width: int) -> Iterator[Line]:
     if len(texts) == 2:
         texts = list(shorten_pair(texts[0], texts[1], width))
     for side, text in zip(sides, texts, strict=True):
-        yield [(f"      {side}  ", DIM), (shorten(text, width + 40), PURPLE if side == "recorded" else CYAN)]
+        colour = PURPLE if side == "recorded" else CYAN
+        yield [(f"      {side_name(found, side)}  ", DIM), (shorten(text, width + 40), colour)]
 
 
 def _hints(row: Row) -> Iterator[Line]:
     stopped = any(turn["verdict"] == Verdict.NOT_REPLAYED for turn in judged(row))
     if stopped and row["mode"] == "continuous":
         yield [("  --statebase-mode=isolated replays each turn from its own recorded history", DIM)]
+    open_turns = [turn["turn"] for turn in judged(row) if turn["verdict"] in (Verdict.CHANGED, Verdict.UNPROVEN)]
+    if open_turns:
+        what = f"{visible(row['session'])}:{open_turns[0]}"
+        yield [(f"  --statebase-accept={what} accepts turn {open_turns[0]} as it is now", DIM)]
     for warning in row["warnings"]:
         yield [("  warning  ", YELLOW), (visible(warning), {})]
 
@@ -200,22 +275,33 @@ def summary_lines(rows: Sequence[Row], *, verbosity: int = 0, report: str | None
         lines += _failed(rows, 20 if verbosity < 1 else len(rows))
     if verbosity > 0:
         lines += _reviewed(rows)
+        lines += _accepted(rows, width_of(verbosity))
+        lines += _pinned(rows)
     for group in Group:
         if counted.replays[group] and (verbosity >= 0 or group in (Group.FAIL, Group.COULD_NOT_RUN)):
             lines.append(_labelled(group, _group_text(rows, group), COLOURS[group]))
     if verbosity >= 0:
         lines.append(_labelled("calls", calls_line(counted.calls), {}))
-        lines += _causes(rows)
+        lines += _causes(rows, verbosity)
     if report:
         lines.append(_labelled("report", visible(report), {}))
     return lines
+
+
+def note_lines(accepted: Iterable[tuple[str, str]], warnings: Iterable[str]) -> list[Line]:
+    """What the run made of the baselines, a word and what it is said of, and what no longer matters."""
+    colours = {"accepted": GREEN, "repaired": GREEN, "refused": RED, "nothing": YELLOW}
+    lines = [_labelled(word, visible(text), colours.get(word, {})) for word, text in accepted]
+    return lines + [_labelled("warning", visible(text), YELLOW) for text in warnings]
 
 
 def _group_text(rows: Sequence[Row], group: Group) -> str:
     """`3 sessions, turns: 9 unchanged`."""
     members = [row for row in rows if group_of_row(row) is group]
     verdicts = tally_text(totals(members).turns)
-    return plural(len(members), "session") + (f", turns: {verdicts}" if verdicts else "")
+    known = sum(bool(turn.get("excused")) for row in members for turn in judged(row))
+    told = f", {plural(known, 'turn')} known" if known else ""
+    return plural(len(members), "session") + (f", turns: {verdicts}" if verdicts else "") + told
 
 
 def _labelled(label: str, text: str, markup: dict[str, bool]) -> Line:
@@ -232,16 +318,52 @@ def _failed(rows: Sequence[Row], most: int) -> Iterator[Line]:
         yield [(f"{'':<15}and {len(failed) - most:,} more (-v names them all)", DIM)]
 
 
+def _pinned(rows: Sequence[Row]) -> Iterator[Line]:
+    """What was the same as on every run, and in how many replays."""
+    counted = Counter(name for row in rows for name in row.get("pinned", ()))
+    if counted:
+        told = ", ".join(f"{visible(name)} in {plural(number, 'session')}" for name, number in counted.items())
+        yield _labelled("pinned", told, {})
+
+
 def _reviewed(rows: Sequence[Row]) -> Iterator[Line]:
     for row in rows:
-        turns = [turn for turn in judged(row) if group_of(turn["verdict"]) is Group.REVIEW]
+        turns = [turn for turn in judged(row) if group_of_turn(turn) is Group.REVIEW]
         if turns and group_of_row(row) is Group.REVIEW:
             told = ", ".join(f"turn {turn['turn']} {turn['verdict']}" for turn in turns)
-            yield [(f"{Group.REVIEW:<15}", BLUE), (visible(name_of(row)), BOLD), (f"  {told}", {})]
+            known = {known_text(one) for turn in turns for one in turn.get("known", ()) if turn.get("excused")}
+            why = f", {', '.join(map(visible, sorted(known)))}" if known else ""
+            yield [(f"{Group.REVIEW:<15}", BLUE), (visible(name_of(row)), BOLD), (f"  {told}{why}", {})]
 
 
-def _causes(rows: Sequence[Row]) -> Iterator[Line]:
-    found = [cause for cause in causes(rows) if len(cause.rows) > 1]
-    for cause in found[:5]:
-        words = sentence({"kind": cause.kind}) or cause.kind
-        yield _labelled("cause", f"{visible(cause.path)}  {words}, in {plural(len(cause.rows), 'session')}", {})
+def _accepted(rows: Sequence[Row], width: int) -> Iterator[Line]:
+    """The turns of passing replays that are as accepted: nothing else of them is shown."""
+    for row in rows:
+        turns = [turn for turn in judged(row) if turn["verdict"] == Verdict.ACCEPTED]
+        for turn in turns if row["outcome"] == "passed" else ():
+            yield [(f"{Group.OK:<15}", GREEN), (visible(name_of(row)), BOLD), (f"  turn {turn['turn']} accepted", {})]
+            yield from _columns(turn, width)
+
+
+def _causes(rows: Sequence[Row], verbosity: int) -> Iterator[Line]:
+    """Causes by how many turns begin with them, and how to accept those of one; few single ones with `-v` alone."""
+    found = causes(rows)
+    if not found or len(found[0].rows) < 2:
+        return
+    often = [cause for cause in found if len(cause.rows) > 1]
+    shown = found if verbosity > 0 else (found if len(found) > _CAUSES else often)[:_CAUSES]
+    for cause in shown:
+        words = sentence(kind_of(cause)) or cause.kind
+        yield _labelled("cause", f"{visible(cause.path)}  {words}, in {_spread(cause)}", {})
+    if len(found) > len(shown):
+        yield [(f"{'':<15}and {len(found) - len(shown):,} more (-v names them all)", DIM)]
+    if any(turn["verdict"] in (Verdict.CHANGED, Verdict.UNPROVEN) for cause in often for _, turn in cause.rows):
+        yield [(f"{'':<15}--statebase-accept=PATH accepts the turns of a cause, 'tools.get_*' those of several", DIM)]
+
+
+def _spread(cause: Cause) -> str:
+    """`3 sessions, such as refund turn 2`, or `4 turns of 3 sessions, …` where one has several."""
+    row, turn = cause.rows[0]
+    sessions = plural(cause.sessions, "session")
+    many = sessions if len(cause.rows) == cause.sessions else f"{plural(len(cause.rows), 'turn')} of {sessions}"
+    return f"{many}, such as {visible(cassette_name(row))} turn {turn['turn']}"

@@ -16,9 +16,10 @@ from .grouping import (
     Totals,
     Write,
     causes,
-    group_of,
     group_of_row,
+    group_of_turn,
     judged,
+    kind_of,
     plural,
     sentence,
     short_name,
@@ -159,7 +160,7 @@ def _call_counts(counted: Totals) -> list[tuple[str, int]]:
     """What can be and was not is left out, but for what everybody looks for."""
     calls = counted.calls
     flags = [(name, calls[name]) for name in ("stale", "repeated", "moved") if calls[name]] or [("flagged", 0)]
-    others = [(name, calls[name]) for name in ("authored", "simulated") if calls[name]]
+    others = [(name, calls[name]) for name in ("accepted", "authored", "sibling", "simulated", "live") if calls[name]]
     return [
         ("answered", calls["answered"]),
         *flags,
@@ -186,7 +187,7 @@ def _stop(row: Row, anchor: str) -> Link:
 
 def _writes_view(found: Sequence[Write], at: Mapping[int, str]) -> WritesView:
     troubled = [one for one in found if one.state in _TROUBLE]
-    troubled.sort(key=lambda one: group_of(one.turn["verdict"]) is not Group.FAIL)
+    troubled.sort(key=lambda one: group_of_turn(one.turn) is not Group.FAIL)
     others = [one for one in found if one.state in ("made", "moved", "not reached")]
     states = _write_states(found)
     return WritesView(
@@ -213,7 +214,7 @@ def _write_rows(made: Sequence[Write], states: Sequence[str]) -> list[WriteRow]:
             continue
         tool = one.call["tool"]
         tools.setdefault(tool, Counter())[one.state] += 1
-        if one.state in _TROUBLE and group_of(one.turn["verdict"]) is not Group.OK:
+        if one.state in _TROUBLE and group_of_turn(one.turn) is not Group.OK:
             hot[tool, one.state] += 1
     order = sorted(tools, key=lambda tool: (-sum(tools[tool][state] for state in _TROUBLE), tool))
     return [
@@ -233,7 +234,7 @@ def _write_item(one: Write, anchor: str) -> WriteItem:
     shown = arguments if isinstance(arguments, str) else one_line(arguments)
     number = one.turn["turn"]
     return WriteItem(
-        Mark(one.state, _STATE_SLUGS.get(one.state) or SLUGS[group_of(one.turn["verdict"])]),
+        Mark(one.state, _STATE_SLUGS.get(one.state) or SLUGS[group_of_turn(one.turn)]),
         visible(one.call["tool"]),
         shorten(visible(shown), 160),
         Link(f"{visible(short_name(one.row))}, turn {number}", f"{anchor}-{number}"),
@@ -251,8 +252,8 @@ def _cause(cause: Cause, at: Mapping[int, str]) -> CauseView:
     ]
     return CauseView(
         visible(cause.path),
-        visible(sentence(example if cause.kind == Kind.EXPECT else {"kind": cause.kind}) or "another value"),
-        len(cause.rows),
+        visible(sentence(example if cause.kind == Kind.EXPECT else kind_of(cause)) or "another value"),
+        cause.sessions,
         "" if cause.fingerprints < 2 or not texts else f"{cause.fingerprints} pairs of values, one of them:",
         shorten(texts["recorded"], 200) if "recorded" in texts else None,
         shorten(texts["replayed"], 200) if "replayed" in texts else None,

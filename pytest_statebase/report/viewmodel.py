@@ -43,6 +43,10 @@ class Pair:
     left: Sequence[Segment] = ()
     """The recorded text in parts, where the two are texts whose words were compared."""
     right: Sequence[Segment] = ()
+    accepted: str | None = None
+    """The accepted baseline's."""
+    has_baseline: bool = False
+    """There are three sides; `left` is then the accepted text in parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,10 @@ class DivergenceView:
     replayed: str | None
     role: str
     """`cause`, `follows`, `note`, `expect` or empty."""
+    fingerprint: str = ""
+    """What `known` names."""
+    side: str = "recorded"
+    """What `recorded` is called: `accepted` where it is the baseline's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,12 @@ class CallView:
     flags: Sequence[Mark]
     explanation: str | None
     reads: bool
+    accepted: CallSide | None = None
+    """The accepted call, where it is not the replayed one."""
+    is_accepted: bool = False
+    """The replayed call is the accepted one."""
+    agent: str | None = None
+    """The agent that makes this call and those below it; None where it is the one of the call above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +104,17 @@ class TurnView:
     versions: str | None
     input: str | None
     authored: bool
+    known: str
+    """Until when and under which ticket what differs here is known; empty where it is not."""
+    expired: str
     reason: str | None
     output: Pair | None
     error: Pair | None
     state: Pair | None
     state_differs: bool
+    memory: Pair | None
+    """What the turn added to memory."""
+    memory_differs: bool
     reasoning: Pair | None
     calls: Sequence[CallView]
     divergences: Sequence[DivergenceView]
@@ -103,6 +123,8 @@ class TurnView:
     folded: str | None
     """What stands on the fold, where the turn is not what its session is opened for."""
     replayed: bool
+    has_baseline: bool = False
+    """What was accepted stands between the two sides."""
 
 
 @dataclass(frozen=True, slots=True)

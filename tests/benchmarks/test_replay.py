@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import resource
 import statistics
 import subprocess
 import sys
 import time
+import timeit
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_statebase import AgentReply, Ledger, load_cassette, record_session, replay
+from pytest_statebase import AgentReply, Ledger, load_cassette, record_session, replay, tool
 from pytest_statebase.cassette import write_record
 from pytest_statebase.engine.tools import ToolCaller
 from pytest_statebase.ledger import SessionCreated, ToolCalled, TurnAdded, TurnStarted
@@ -68,6 +70,56 @@ def test_a_stubbed_call(benchmark: Any, calls: int) -> None:
 
     assert benchmark(lambda: replay(recording, work)).passed
     benchmark.extra_info["microseconds_a_call"] = round(min(spent) / calls * 1e6, 1)
+
+
+def look(order: str) -> dict[str, Any]:
+    """A tool that never runs."""
+    raise AssertionError
+
+
+@pytest.mark.parametrize("calls", [100, 1000])
+def test_a_stubbed_function(benchmark: Any, calls: int) -> None:
+    """Budget: 50 microseconds for a call of a stubbed function, whatever the number of recorded calls."""
+    ledger = Ledger([SessionCreated("sess_1"), TurnStarted(1, {"type": "text", "content": "go"})])
+    for number in range(calls):
+        ledger.append(ToolCalled("look", {"order": str(number)}, result={"order": str(number), "total": 42.5}))
+    ledger.append(TurnAdded({"type": "text", "content": "done"}))
+    from pytest_statebase.cassette import Cassette
+    from pytest_statebase.engine.tools import find_tools
+
+    recording, tools = Cassette.from_ledger(ledger), find_tools([f"{__name__}:look"])
+    spent: list[float] = []
+
+    def work(user_input: str) -> str:
+        began = time.perf_counter()
+        for number in range(calls):
+            look(str(number))
+        spent.append(time.perf_counter() - began)
+        return "done"
+
+    assert benchmark(lambda: replay(recording, work, tools=tools)).passed
+    benchmark.extra_info["microseconds_a_call"] = round(min(spent) / calls * 1e6, 1)
+
+
+def test_a_marked_tool_in_production(benchmark: Any) -> None:
+    """Budget: a call of a marked tool costs what a call of the bare function does."""
+
+    def bare(order: str) -> str:
+        return order
+
+    def marked(order: str) -> str:
+        return order
+
+    marked = tool(marked)
+    ratios: list[float] = []
+
+    def once() -> None:
+        calls = [functools.partial(function, "x") for function in (bare, marked)]
+        times = [min(timeit.repeat(call, number=20_000, repeat=5)) for call in calls]
+        ratios.append(times[1] / times[0])
+
+    benchmark.pedantic(once, rounds=5, iterations=1)
+    benchmark.extra_info["times_the_bare_function"] = round(statistics.median(ratios), 2)
 
 
 def _pytest(where: Path, *args: str) -> float:

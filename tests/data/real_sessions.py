@@ -20,7 +20,7 @@ from typing import Any
 
 from pytest_statebase import ABSENT, Ledger, UnrecordedCall, load_cassette, replay
 from pytest_statebase.cassette import Cassette
-from pytest_statebase.cassette.plan import Plan, ToolRules
+from pytest_statebase.cassette.plan import DIRECTORY, Plan, StubsFrom, ToolRules
 from pytest_statebase.cli import main as command_line
 from pytest_statebase.compare.model import Source
 from pytest_statebase.importers import ImportedSession, import_file
@@ -135,9 +135,11 @@ def cross(data: Path, domain: str) -> Cross:
     return total
 
 
-def pairs(data: Path, domain: str) -> Iterator[tuple[ImportedSession, ImportedSession]]:
+def pairs(
+    data: Path, domain: str, agents: tuple[str, str] = (PRODUCTION, FIXED)
+) -> Iterator[tuple[ImportedSession, ImportedSession]]:
     """The two agents' sessions of the same task."""
-    recorded, others = (sessions(data / "tau2-bench" / f"{domain}__{agent}.json.gz") for agent in (PRODUCTION, FIXED))
+    recorded, others = (sessions(data / "tau2-bench" / f"{domain}__{agent}.json.gz") for agent in agents)
     by_name = {other.name: other for other in others}
     return ((one, by_name[one.name]) for one in recorded)
 
@@ -168,6 +170,46 @@ def _strict(cassette: Cassette, other: Ledger, total: Cross) -> None:
     total.clean_turns += sum(turn.verdict != "unrecorded" for turn in isolated.turns)
 
 
+@dataclass
+class Borrowed:
+    """One domain: what the other recordings of it answer of what a session's own does not know."""
+
+    misses: int = 0
+    """Reads without an answer of the record."""
+    answered: int = 0
+    wrong: int = 0
+    contradicted: int = 0
+    """Sessions whose siblings contradict each other, so that they are not asked."""
+
+
+def borrow(data: Path, work: Path, domain: str) -> Borrowed:
+    """`cross` with a simulator, every other recording of the domain named in `stubs_from`; each agent as production."""
+    total = Borrowed()
+    for agents in ((PRODUCTION, FIXED), (FIXED, PRODUCTION)):
+        _borrow(data, work / agents[0], domain, agents, total)
+    return total
+
+
+def _borrow(data: Path, work: Path, domain: str, agents: tuple[str, str], total: Borrowed) -> None:
+    source = data / "tau2-bench" / f"{domain}__{agents[0]}.json.gz"
+    command_line.main(["import", str(source), "--out", str(work)], standalone_mode=False)
+    plans = {cassette.session_id: cassette for cassette in map(load_cassette, sorted(work.glob("*.session.yaml")))}
+    for recorded, other in pairs(data, domain, agents):
+        cassette = with_reads(plans[recorded.ledger.id])
+        siblings = (StubsFrom(DIRECTORY, str(work)),)
+        cassette = replace(cassette, plan=replace(cassette.plan, stubs_from=siblings, failing=frozenset(), expect={}))
+        agent = Other(other.ledger)
+        result = replay(cassette, agent, until="end", unrecorded="simulate", simulator=agent.simulate)
+        calls = [call for turn in result.turns for call in turn.calls]
+        for call, got in zip(calls, agent.got, strict=True):
+            if call.source in (Source.SIMULATED, Source.SIBLING) and call.tool.startswith(_READS):
+                total.misses += 1
+            if call.source is Source.SIBLING:
+                total.answered += 1
+                total.wrong += freeze(call.result) != freeze(got.result)
+        total.contradicted += any("stubs_from" in warning for warning in result.warnings)
+
+
 def table(rows: dict[str, Cross]) -> str:
     """The figures as a table for a person."""
     head = f"{'domain':<14}{'sessions':>9}{'answered':>9}{'simulated':>10}{'flagged':>8}{'wrong':>6}{'w/flag':>7}"
@@ -190,6 +232,9 @@ def main() -> int:
     print(f"self-replay: {alone.sessions} sessions, turns {dict(alone.turns)}, calls {dict(alone.calls)}")
     print("\n".join(alone.odd[:20]))
     print(table({domain: cross(data, domain) for domain in DOMAINS}))
+    for domain in DOMAINS:
+        with tempfile.TemporaryDirectory() as work:
+            print(f"stubs_from, {domain}: {borrow(data, Path(work), domain)}")
     return 1 if alone.odd else 0
 
 

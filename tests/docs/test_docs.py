@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from pytest_statebase import cli, errors, hookspecs, plugin, plugin_settings
 from pytest_statebase.cassette import load_cassette, read_record
 from pytest_statebase.compare.model import Kind, Verdict
 from pytest_statebase.errors import StatebaseError
+from pytest_statebase.statebase import client
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -27,6 +29,9 @@ BLOCK = re.compile(
 AGENTS = re.compile(r"\$ (?P<command>[^\n]+)\n…\n(?P<shown>.*?)```", re.DOTALL)
 
 
+FIXTURES = ("statebase_agent", "statebase_client", "statebase_replay")
+
+
 def names() -> Iterator[tuple[str, str]]:
     """Everything that a user can type, with the way in which the documentation writes it."""
     parser = Parser(_ispytest=True)
@@ -35,11 +40,14 @@ def names() -> Iterator[tuple[str, str]]:
         yield from ((name, f"`{name}") for option in group.options for name in option.names())
     yield from ((key, f"`{key}`") for key in parser._inidict)
     yield from ((hook, f"`{hook}") for hook in vars(hookspecs) if hook.startswith("pytest_"))
-    yield from ((name, f"`{name}`") for name in vars(plugin) if name in ("statebase_agent", "statebase_replay"))
+    yield from ((name, f"`{name}`") for name in vars(plugin) if name in FIXTURES)
     yield from ((name, f"`pytest-statebase {name}") for name in cli._COMMANDS)
     yield from ((str(verdict), f"`{verdict}`") for verdict in Verdict)
     yield from ((str(kind), f"`{kind}`") for kind in Kind)
     yield from ((name, f"`{name}") for name in pytest_statebase.__all__)
+    for space in (client.Sessions, client.Memory, client.Traces):
+        calls = [f"{space.__name__.lower()}.{name}" for name in vars(space) if not name.startswith("_")]
+        yield from ((call, f"`{call}") for call in calls)
     for kind in vars(errors).values():
         if isinstance(kind, type) and hasattr(kind, "slug"):
             yield kind.__name__, f"`{kind.__name__}`"
@@ -56,7 +64,7 @@ def test_is_documented(name: str, written: str) -> None:
 
 def test_every_fixture_is_known_to_this_test() -> None:
     fixtures = [name for name, value in vars(plugin).items() if type(value).__name__ == "FixtureFunctionDefinition"]
-    assert sorted(fixtures) == ["statebase_agent", "statebase_replay"]
+    assert sorted(fixtures) == sorted(FIXTURES)
 
 
 def test_named_options_exist() -> None:
@@ -72,7 +80,8 @@ def test_links_lead_somewhere() -> None:
             file, _, anchor = target.partition("#")
             assert (page.parent / file).exists(), target
             if anchor:
-                titles = re.findall(r"^#+ (.+)$", (page.parent / file).read_text(encoding="utf-8"), re.MULTILINE)
+                text = (page.parent / file if file else page).read_text(encoding="utf-8")
+                titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
                 assert anchor in [title.lower().replace(" ", "-").replace(",", "") for title in titles], target
 
 
@@ -89,7 +98,8 @@ def test_python_samples_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_python_samples_are_tests(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("\n".join(blocks("check", name="python")))
+    text = "\n".join(blocks("check", name="python"))
+    pytester.makepyfile(text)
     pytester.makeini(
         f"""
         [pytest]
@@ -99,7 +109,13 @@ def test_python_samples_are_tests(pytester: pytest.Pytester) -> None:
         statebase_agent = support_agent.fixed:SupportAgent
         """
     )
-    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+    pytester.runpytest_subprocess().assert_outcomes(passed=len(re.findall(r"^def test_", text, re.MULTILINE)))
+
+
+def test_samples_of_tools_are_tests(pytester: pytest.Pytester) -> None:
+    text = "\n".join(blocks("check", name="stubs"))
+    pytester.makepyfile(text)
+    pytester.runpytest_subprocess().assert_outcomes(passed=len(re.findall(r"^def test_", text, re.MULTILINE)))
 
 
 def test_plan_samples_are_plans(tmp_path: Path) -> None:
@@ -125,27 +141,55 @@ def test_record_samples_are_records(tmp_path: Path) -> None:
 
 def run(pytester: pytest.Pytester, command: str, *arguments: str) -> pytest.RunResult:
     program, *own = shlex.split(command)
+    if program == "python":
+        return pytester.run(sys.executable, *own)
+    found = [sorted(path.relative_to(pytester.path) for path in pytester.path.glob(one)) for one in own if "*" in one]
+    plain = [one for one in own if "*" not in one]
     module = {"pytest": "pytest", "pytest-statebase": "pytest_statebase.cli"}[Path(program).name]
-    return pytester.run(sys.executable, "-m", module, *own, *arguments)
+    return pytester.run(sys.executable, "-m", module, *[path for some in found for path in some], *plain, *arguments)
 
 
 def assert_shown(excerpt: str, result: pytest.RunResult) -> None:
-    """Every line of a transcript was printed, in this order; durations differ."""
+    """Every line of a transcript was printed, in this order; durations and what `…` stands for differ."""
     timeless = [re.sub(r"in \d+\.\d+s =+", "in *", line) for line in excerpt.splitlines()]
-    result.stdout.fnmatch_lines([re.sub(r"\[", "[[]", line) for line in timeless if line])
+    result.stdout.fnmatch_lines([re.sub(r"\[", "[[]", line).replace("…", "*") for line in timeless if line])
 
 
-def test_the_guided_tour(pytester: pytest.Pytester) -> None:
-    """Writes the files and runs the commands of "First use" in order; each must print what is said of it."""
-    steps = [match for match in BLOCK.finditer(TEXT) if match["what"] in ("file", "run")]
-    assert [match["what"] for match in steps] == ["file", "run", "file", "file", "run", "file", "run"]
-    for match in steps:
-        if match["what"] == "file":
-            (pytester.path / match["name"]).write_text(match["text"], encoding="utf-8")
-            continue
-        result = run(pytester, match["text"])
-        result.stdout.fnmatch_lines([f"*{match['name']}*"])
-        assert_shown(match["shown"] or "", result)
+TOURS = [page for page in PAGES if re.search(r"^<!-- run: ", page.read_text(encoding="utf-8"), re.MULTILINE)]
+INI = """
+[pytest]
+pythonpath = fixtures .
+statebase_agent = support_agent.fixed:SupportAgent
+statebase_tools = support_agent.tools:*
+"""
+
+
+@pytest.mark.parametrize("page", TOURS, ids=lambda page: page.stem)
+def test_the_tour_of_a_page(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, page: Path) -> None:
+    """Writes the files and runs the commands of a page in order; each must print what is said of it."""
+    monkeypatch.setenv("COLUMNS", "100")
+    text = page.read_text(encoding="utf-8")
+    if "<!-- setup: the sample agent -->" in text:
+        shutil.copytree(ROOT / "fixtures", pytester.path / "fixtures")
+        pytester.makeini(INI)
+    for step in BLOCK.finditer(text):
+        path = pytester.path / step["name"]
+        if step["what"] == "file":
+            path.write_text(step["text"], encoding="utf-8")
+        elif step["what"] == "edit":
+            before = path.read_text(encoding="utf-8")
+            assert before.count(step["text"]) == 1
+            path.write_text(before.replace(step["text"], step["shown"]), encoding="utf-8")
+        elif step["what"] == "run":
+            result = run(pytester, step["text"])
+            result.stdout.fnmatch_lines([f"*{step['name']}*"])
+            assert_shown(step["shown"] or "", result)
+
+
+def test_there_are_tours() -> None:
+    assert {page.stem for page in TOURS} >= {"README", "first-cassette", "verdicts", "rules", "living"}
+    readme = [match["what"] for match in BLOCK.finditer(PAGES[0].read_text(encoding="utf-8"))]
+    assert [what for what in readme if what in ("file", "run")] == ["file", "run", "file", "file", "run", "file", "run"]
 
 
 @pytest.mark.parametrize("which", ["repaired", "production"])

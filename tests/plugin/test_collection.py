@@ -16,6 +16,12 @@ def test_the_flag_collects_cassettes_and_no_python_tests(project: Project) -> No
     assert result.ret == 0
 
 
+def test_python_files_named_beside_the_flag_do_not_run(project: Project) -> None:
+    project.cassette()
+    project.pytester.makepyfile(test_it="raise AssertionError")
+    project.run("test_it.py", "fixtures").assert_outcomes(passed=1)
+
+
 def test_without_the_flag_only_python_tests_are_collected(project: Project) -> None:
     project.cassette()
     project.pytester.makepyfile("def test_python(): pass")

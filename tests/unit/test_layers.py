@@ -24,7 +24,7 @@ LAYERS = (
     ("statebase",),
     ("cassette",),
     ("ledger",),
-    ("values",),
+    ("values", "marks"),
     ("errors",),
 )
 PART_OF = {"hookspecs": "plugin", "events": "ledger", "traces": "ledger"}

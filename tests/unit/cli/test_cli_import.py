@@ -35,6 +35,16 @@ def test_import(tmp_path: Path) -> None:
     assert "files: 0 written, 5 unchanged, 0 refused" in again.stdout
 
 
+def test_only_the_sessions_that_are_wanted(tmp_path: Path) -> None:
+    source = written(tmp_path / "all.json", [{"id": name, "messages": HELLO} for name in ("a-1", "a-2", "b")])
+    out = tmp_path / "out"
+    assert run("import", source, "--out", out, "--session", "a-*", "--session", "none").exit_code == 0
+    assert sorted(path.name for path in out.glob("*.record.yaml")) == ["a-1.record.yaml", "a-2.record.yaml"]
+    missed = run("import", source, "--out", out, "--session", "none")
+    assert missed.exit_code == 1
+    assert "No session is called none" in missed.stderr
+
+
 def test_bad_sessions_and_files_do_not_lose_the_others(tmp_path: Path) -> None:
     broken = tmp_path / "broken.json"
     broken.write_text("{", encoding="utf-8")

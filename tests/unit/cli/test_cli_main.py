@@ -12,7 +12,7 @@ from pytest_statebase.cli import main
 def test_help_lists_the_commands() -> None:
     result = CliRunner().invoke(main, ["--help"])
     assert result.exit_code == 0
-    for command in ("import", "report", "seal", "verify"):
+    for command in ("import", "show", "timeline", "status", "expect", "report", "seal", "verify"):
         assert f"\n  {command} " in result.stdout
 
 
@@ -22,7 +22,7 @@ def test_version_works_without_an_installation_too() -> None:
     assert result.stdout.startswith("pytest-statebase ")
 
 
-@pytest.mark.parametrize("command", ["import", "report", "seal", "verify"])
+@pytest.mark.parametrize("command", ["import", "show", "timeline", "status", "expect", "report", "seal", "verify"])
 def test_each_command_has_help(command: str) -> None:
     result = CliRunner().invoke(main, [command, "-h"])
     assert result.exit_code == 0

@@ -135,7 +135,7 @@ def test_ids_read_back_equal(tmp_path: Path, id: str) -> None:
 def test_defaults_name_every_tool_and_decide_nothing(tmp_path: Path) -> None:
     text = defaults_text({"look_up": 12, "no": 1, 'odd "name": #\n': 2, "srv.search": 3})
     assert all(line.startswith("#") for line in text.splitlines())
-    for line in ("look_up: {reads: true}", "# 12 calls", '"no": {reads: true}', "# 1 call\n", "srv.search: {"):
+    for line in ("look_up: {reads: true}", "# 12 calls", '"no": {reads: false}', "# 1 call\n", "srv.search: {"):
         assert line in text
     before, _, tools = text.partition("# tools:\n")
     assert "reads: true" in before
@@ -145,9 +145,9 @@ def test_defaults_name_every_tool_and_decide_nothing(tmp_path: Path) -> None:
     plan = load_cassette(tmp_path / "refund.session.yaml", root=tmp_path).plan
     assert {tool: rules.reads for tool, rules in plan.tools.items()} == {
         "look_up": True,
-        "no": True,
-        'odd "name": #\n': True,
-        "srv.search": True,
+        "no": False,
+        'odd "name": #\n': False,
+        "srv.search": False,
     }
 
 

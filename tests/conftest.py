@@ -1,0 +1,9 @@
+"""Settings of the tests as a whole."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+# The first example pays for imports, and machines that run tests are busy: a deadline tells nothing there.
+settings.register_profile("statebase", deadline=None)
+settings.load_profile("statebase")
