@@ -89,6 +89,8 @@ def _answer(reading: Reading, value: Any, keys: Keys) -> Answer:
         raise reading.wrong("an answer without `tool`", keys, "Add the name of the tool that it answers for.")
     if ("result" in fields) == ("error" in fields):
         raise reading.wrong("an answer needs either `result` or `error`", keys, "`result: null` is a result.")
+    if fields.get("result") == "...":
+        raise reading.wrong("`result: ...` is a place to fill in", keys, "Write what the tool would have answered.")
     return Answer(**fields, where=reading.positions.at(*keys))
 
 

@@ -62,7 +62,9 @@ class Fork(Delivery):
         self.canonical = Canonicaliser(cassette.plan, rules, self.tools, self.ledger.id, self.recorded.id)
         self.pool = Pool(self.recorded, self.position, self.canonical, self.canonical.is_write, self.canonical.lenient)
         self.kept = KeptAnswers(cassette.accepted, self.canonical, self.pool)
-        self.authored = Authored.of(cassette.plan.answers, self.canonical, self.canonical.lenient)
+        self.authored = Authored.of(
+            cassette.plan.answers, self.canonical, self.canonical.is_write, self.canonical.lenient
+        )
         self.siblings = Siblings.of(cassette, self.canonical, self.canonical.is_write)
         super().__init__()
         self.turns: set[int] = set()

@@ -36,5 +36,8 @@ def test_a_draft_proves_something(pair: Pair) -> None:
         proven = replace(plan, failing=frozenset({number}), expect={number: expect})
         by_number = {turn.turn: turn.verdict for turn in judged(pair, proven, Agent(pair.replayed))}
         assert by_number[number] is Verdict.FIXED
-        idle = {turn.turn: turn.verdict for turn in judged(pair, proven, lambda user_input: "I cannot help with that.")}
+        idle = {
+            turn.turn: turn.verdict
+            for turn in judged(pair, proven, lambda user_input, tools: "I cannot help with that.")
+        }
         assert idle[number] is Verdict.STILL_FAILING, drafts

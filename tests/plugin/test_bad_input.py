@@ -149,3 +149,8 @@ def test_a_report_that_cannot_be_written(project: Project, tmp_path: Path) -> No
     result = project.run("--statebase-report=toy.py/report.html")
     assert result.ret != 0
     result.stdout.fnmatch_lines(["*could not be written*"])
+
+
+def test_a_placeholder_is_no_answer(project: Project) -> None:
+    project.cassette(plan=PLAN + "answers:\n  - {tool: price, arguments: {item: kiwi}, result: ...}\n")
+    failing(project, "`result: ...` is a place to fill in", "toy.session.yaml:5:")

@@ -27,6 +27,8 @@ from pytest_statebase.engine.tools import ToolCaller
 from pytest_statebase.errors import OptionError
 from pytest_statebase.ledger import SessionCreated, ToolCalled, TurnAdded, TurnStarted
 
+# What ends a loop may strike in a callback of the garbage collector, where Python can only warn of it.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 Agent = Callable[..., Any]
 needs_alarms = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no alarms")
 

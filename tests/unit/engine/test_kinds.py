@@ -15,7 +15,7 @@ import pytest
 from kinds_of_tools import LIVE, REGISTRY, SearchTool, Shop
 
 import pytest_statebase
-from pytest_statebase import Cassette, Ledger, record_session, replay
+from pytest_statebase import Cassette, Ledger, marks, record_session, replay
 from pytest_statebase.cassette import Plan, ToolRules, read_record, write_record
 from pytest_statebase.engine.finding import find_tools
 from pytest_statebase.engine.tools import stubbed
@@ -23,11 +23,17 @@ from pytest_statebase.errors import ToolError
 from pytest_statebase.ledger import SessionCreated, ToolCalled, TurnAdded, TurnStarted
 
 HERE = "kinds_of_tools"
+MARKED = {key: mark for key, mark in marks._marks.items() if getattr(mark.target(), "__module__", None) == HERE}
+for _key in MARKED:
+    # Marks hold for the whole program: those of this module must not reach the replays of other tests.
+    del marks._marks[_key]
 
 
 @pytest.fixture(autouse=True)
-def _nothing_ran() -> None:
+def _nothing_ran(monkeypatch: pytest.MonkeyPatch) -> None:
     LIVE.clear()
+    for key, mark in MARKED.items():
+        monkeypatch.setitem(marks._marks, key, mark)
 
 
 def recorded(agent: Any, tools: list[str], path: Path) -> Ledger:
@@ -382,17 +388,15 @@ def test_what_is_marked_during_a_replay_is_stubbed_at_once() -> None:
 
 
 def test_a_mark_changes_nothing_and_dies_with_its_function() -> None:
-    from pytest_statebase.marks import marks
-
     def function() -> None: ...
 
-    number = len(marks())
+    number = len(marks.marks())
     code = function.__code__
     assert pytest_statebase.tool(function) is function
     assert function.__code__ is code
-    assert len(marks()) == number + 1
+    assert len(marks.marks()) == number + 1
     del function
-    assert len(marks()) == number
+    assert len(marks.marks()) == number
 
 
 # --- set-up fails by name ----------------------------------------------------------------------------------------

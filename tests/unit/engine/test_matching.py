@@ -374,3 +374,19 @@ def test_a_failing_turn_that_differs_in_words_alone_says_so() -> None:
     result = replay(Cassette.from_ledger(ledger, Plan(failing=frozenset({1}))), lambda text: "other words")
     assert result.verdicts == {"still-failing": 1}
     assert "nothing but the words differs" in str(result.turn(1).reason)
+
+
+def test_an_authored_answer_to_a_write_is_given_once() -> None:
+    ledger = recording([("look", {"n": 1}, "seen")])
+    plan = Plan(answers=(Answer("pay", {"n": 1}, "paid"),), tools={"look": ToolRules(reads=True)})
+    twice = Script([("pay", {"n": 1}), ("pay", {"n": 1})])
+    assert run(ledger, twice, plan=plan).verdicts == {"unrecorded": 1}
+    assert twice.got == ["paid"]
+    two = replace(plan, answers=(Answer("pay", {"n": 1}, "paid"), Answer("pay", {"n": 1}, "refused")))
+    twice = Script([("pay", {"n": 1}), ("pay", {"n": 1})])
+    run(ledger, twice, plan=two)
+    assert twice.got == ["paid", "refused"]
+    reads = replace(plan, answers=(Answer("look", {"n": 2}, "there"),))
+    again = Script([("look", {"n": 2}), ("look", {"n": 2})])
+    run(ledger, again, plan=reads)
+    assert again.got == ["there", "there"]
