@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
+import contextlib
 
-# The first example pays for imports, and machines that run tests are busy: a deadline tells nothing there.
-settings.register_profile("statebase", deadline=None)
-settings.load_profile("statebase")
+# The replays of this project run without the libraries of its tests, and pytest loads this file for them as well.
+with contextlib.suppress(ImportError):
+    from hypothesis import settings
+
+    # The first example pays for imports, and machines that run tests are busy: a deadline tells nothing there.
+    settings.register_profile("statebase", deadline=None)
+    settings.load_profile("statebase")

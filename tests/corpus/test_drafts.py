@@ -22,6 +22,11 @@ def judged(pair: Pair, plan: Plan, agent: object) -> list[TurnResult]:
     return replay(cassette, agent, unrecorded="simulate", simulator=lambda *_: {"ok": True}).turns
 
 
+def refuses(user_input: str, tools: object) -> str:
+    """An agent that does nothing at all."""
+    return "I cannot help with that."
+
+
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
 def test_a_draft_proves_something(pair: Pair) -> None:
     numbers = frozenset(range(1, len(pair.recorded) + 1))
