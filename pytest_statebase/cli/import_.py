@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -43,19 +44,23 @@ def command(files: tuple[Path, ...], out: Path, wanted: tuple[str, ...]) -> None
     Exit code 1 where a session could not be read or was refused; the others are imported all the same.
     """
     store = Store(out)
-    failures = _import_all(files, store, wanted)
+    passed_over: list[str] = []
+    failures = _import_all(files, store, wanted, passed_over)
     store.finish()
     for failure in failures:
         warn(f"Not imported: {failure}")
     say(_summary(store.tally, len(failures), out))
     if wanted and not store.tally.sessions:
-        warn(f"No session is called {' or '.join(wanted)}.")
+        near = [name for one in wanted for name in get_close_matches(one, passed_over, 3, 0.3)] or passed_over[:3]
+        warn(f"No session is called {' or '.join(wanted)}. Some of the {len(passed_over):,}: {', '.join(near)}.")
         raise click.exceptions.Exit(1)
     if failures:
         raise click.exceptions.Exit(1)
 
 
-def _import_all(files: tuple[Path, ...], store: Store, wanted: tuple[str, ...]) -> list[StatebaseError]:
+def _import_all(
+    files: tuple[Path, ...], store: Store, wanted: tuple[str, ...], passed_over: list[str]
+) -> list[StatebaseError]:
     failures: list[StatebaseError] = []
     for session in _with_progress(files):
         if isinstance(session, ImportFileError):
@@ -63,6 +68,7 @@ def _import_all(files: tuple[Path, ...], store: Store, wanted: tuple[str, ...]) 
             continue
         names = (session.name, session.ledger.id)
         if wanted and not any(fnmatchcase(name, pattern) for name in names for pattern in wanted):
+            passed_over.append(session.name)
             continue
         try:
             store.add(session)

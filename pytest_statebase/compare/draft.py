@@ -160,6 +160,21 @@ class _Draft:
             removed = self._bound(beside).keys() - call.arguments.keys()
             self._without(call.tool, {name: value for name, value in beside.arguments.items() if name in removed})
         _add(self.called, CallExpect(call.tool, pinned) if pinned else call.tool)
+        if pinned and beside is not None and not self._is_read(call.tool):
+            self._not_as_before(call, beside)
+
+    def _not_as_before(self, call: ReplayedCall, beside: ToolCalled) -> None:
+        """Expect no write with the recorded arguments beside the right one: both together would be wrong as well."""
+        found = self._differences(call, beside, 1)
+        old = self._bound(beside)
+        before = {name: old[name] for name in dict.fromkeys(one.path[0] for one in found) if name in old}
+        again = any(
+            other.tool == call.tool and all(same(other.arguments.get(name), value) for name, value in before.items())
+            for other in self.result.calls
+            if isinstance(other.arguments, Mapping)
+        )
+        if before and not again:
+            self._without(call.tool, before)
 
     def _without(self, tool: str, removed: dict[Any, Any]) -> None:
         """Expect no call with arguments that are no longer given."""

@@ -42,7 +42,8 @@ def test_only_the_sessions_that_are_wanted(tmp_path: Path) -> None:
     assert sorted(path.name for path in out.glob("*.record.yaml")) == ["a-1.record.yaml", "a-2.record.yaml"]
     missed = run("import", source, "--out", out, "--session", "none")
     assert missed.exit_code == 1
-    assert "No session is called none" in missed.stderr
+    assert "No session is called none. Some of the 3: " in missed.stderr
+    assert "a-1" in run("import", source, "--out", out, "--session", "a-11").stderr
 
 
 def test_bad_sessions_and_files_do_not_lose_the_others(tmp_path: Path) -> None:

@@ -68,14 +68,24 @@ BOOKED = record(
             [0, new("book", bags=2, nonfree=0, who="Kim")],
             ABSENT,
             ABSENT,
-            {"tools": {"called": ["think", {"tool": "book", "arguments": {"nonfree": 0}}]}},
+            {
+                "tools": {
+                    "called": ["think", {"tool": "book", "arguments": {"nonfree": 0}}],
+                    "not_called": {"tool": "book", "arguments": {"nonfree": 1}},
+                }
+            },
         ),
         # The same where the other call is no longer made.
         (
             [new("book", bags=2, nonfree=0, who="Kim")],
             ABSENT,
             ABSENT,
-            {"tools": {"called": {"tool": "book", "arguments": {"nonfree": 0}}, "not_called": "think"}},
+            {
+                "tools": {
+                    "called": {"tool": "book", "arguments": {"nonfree": 0}},
+                    "not_called": [{"tool": "book", "arguments": {"nonfree": 1}}, "think"],
+                }
+            },
         ),
         # A new call, with all of its arguments.
         (
@@ -121,7 +131,8 @@ READS = {"tools": {"think": ToolRules(reads=True)}}
 def test_reads_are_told_in_comments() -> None:
     seen = replayed(BOOKED, new("think", thought="y"), new("book", bags=2, nonfree=0, who="Kim"))
     draft = drafted(BOOKED, seen, **READS)
-    assert block(draft) == {"tools": {"called": {"tool": "book", "arguments": {"nonfree": 0}}}}
+    was = {"tool": "book", "arguments": {"nonfree": 1}}
+    assert block(draft) == {"tools": {"called": {"tool": "book", "arguments": {"nonfree": 0}}, "not_called": was}}
     assert '# now looks: think(thought="y"), recorded think(thought="x")' in draft
     assert "# no longer looks: think(" in drafted(BOOKED, replayed(BOOKED, seen.calls[1]), **READS)
 
@@ -148,11 +159,13 @@ def test_a_call_that_is_made_otherwise_twice() -> None:
 def test_paths_inside_an_argument() -> None:
     ledger = record(T((call("book", items=[{"sku": "a", "n": 1}, {"sku": "b", "n": 1}], note="x"),), "Done."))
     seen = replayed(ledger, new("book", items=[{"sku": "a", "n": 1}, {"sku": "b", "n": 3}], note="x"))
-    assert block(drafted(ledger, seen))["tools"] == {"called": {"tool": "book", "arguments": {"items[1].n": 3}}}
+    rules = block(drafted(ledger, seen))["tools"]
+    assert rules["called"] == {"tool": "book", "arguments": {"items[1].n": 3}}
+    assert rules["not_called"]["arguments"]["items"][1]["n"] == 1
     # Where an item is gone, no path says so.
     seen = replayed(ledger, new("book", items=[{"sku": "b", "n": 1}], note="x"))
     arguments = {"items": [{"sku": "b", "n": 1}]}
-    assert block(drafted(ledger, seen))["tools"] == {"called": {"tool": "book", "arguments": arguments}}
+    assert block(drafted(ledger, seen))["tools"]["called"] == {"tool": "book", "arguments": arguments}
 
 
 def test_types_stay() -> None:
@@ -229,7 +242,8 @@ def test_calls_inside_another_call_prove_nothing() -> None:
     inner = ToolCalled("inner", {}, result=1, during=0)
     ledger = record(T((call("outer", x=1), inner), "Done."))
     draft = drafted(ledger, replayed(ledger, new("outer", x=2)))
-    assert block(draft) == {"tools": {"called": {"tool": "outer", "arguments": {"x": 2}}}}
+    was = {"tool": "outer", "arguments": {"x": 1}}
+    assert block(draft) == {"tools": {"called": {"tool": "outer", "arguments": {"x": 2}}, "not_called": was}}
 
 
 def test_nothing_to_go_by_is_left_to_the_reader() -> None:
