@@ -210,18 +210,25 @@ def _is(left: object, right: object) -> bool:
 
 
 def _moved(ledger: Ledger, moves: Moves) -> Iterator[Event]:
+    for event, place in placed_events(ledger):
+        if type(event) is ToolCalled:
+            try:
+                event = moves.call(event)
+            except PlanError as error:
+                what = f"{error.what} (session {ledger.id}, turn {place[0]}, call {place[1]})"
+                raise PlanError(what, where=error.where, remedy=error.remedy) from None
+        yield event
+
+
+def placed_events(ledger: Ledger) -> Iterator[tuple[Event, tuple[int, int]]]:
+    """The events of a session, each with the number of its turn and how many calls of that turn were made by then."""
     turn, call = 0, 0
     for event in ledger.events:
         if type(event) is TurnStarted:
             turn, call = event.number, 0
         elif type(event) is ToolCalled:
             call += 1
-            try:
-                event = moves.call(event)
-            except PlanError as error:
-                what = f"{error.what} (session {ledger.id}, turn {turn}, call {call})"
-                raise PlanError(what, where=error.where, remedy=error.remedy) from None
-        yield event
+        yield event, (turn, call)
 
 
 def moved_accepted(accepted: Accepted, tools: Mapping[str, ToolRules]) -> Accepted:

@@ -6,12 +6,10 @@ Own layout instead of libyaml's emitter, which escapes every character beyond U+
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UnstorableError
-from .canonical import parts_of
 from .parts import END, MAP, begins, canonical_text, is_tag, text_of
 from .yamlread import parse
 
@@ -33,21 +31,6 @@ _WORDS = re.compile(r"y|n|yes|no|on|off|true|false|null|nan|inf", re.IGNORECASE)
 _TO_ESCAPE = re.compile(f'[^{_SHOWN}]|["\\\\]')
 _FOLD = re.compile(r"(?<=[^ ]) (?=[^ ])")
 _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\x00": "\\0"}
-
-
-def dump(documents: Iterable[Any], *, path: str = "") -> tuple[bytes, list[list[str]]]:
-    """The documents as a YAML stream in UTF-8, and the canonical parts of each.
-
-    Every document is read back before it is handed out.
-    path: names the value in errors.
-    Raises UnstorableError for a value that has no form in the format.
-    """
-    texts, kept = [], []
-    for document in documents:
-        parts = parts_of(document, path=path)
-        texts.append(document_text(parts, path=path))
-        kept.append(parts)
-    return "---\n".join(texts).encode(), kept
 
 
 def document_text(parts: list[str], *, path: str = "") -> str:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..cassette import Cassette
+from ..cassette.moves import placed_events
 from ..cassette.plan import ToolRules
 from ..errors import AgentError, PlanError
-from ..ledger import Event, Ledger, ToolCalled, TurnStarted
+from ..ledger import Event, Ledger, ToolCalled
 from ..values import ABSENT, copy_value
 from .agents import import_attribute
 from .mcp_log import with_hints
@@ -44,16 +45,15 @@ def _function(tool: str, rules: ToolRules) -> Reshape:
 
 
 def _events(ledger: Ledger, functions: Mapping[str, Reshape], rules: Mapping[str, ToolRules]) -> Iterator[Event]:
-    turn, call = 0, 0
-    for event in ledger.events:
-        if type(event) is TurnStarted:
-            turn, call = event.number, 0
-        elif type(event) is ToolCalled:
-            call += 1
-            if event.tool in functions and event.result is not ABSENT and event.error is None:
-                place = f"session {ledger.id}, turn {turn}, call {call}"
-                event = replace(event, result=_reshaped(event, functions, rules, place))
+    for event, (turn, call) in placed_events(ledger):
+        if type(event) is ToolCalled and event.tool in functions and _has_result(event):
+            place = f"session {ledger.id}, turn {turn}, call {call}"
+            event = replace(event, result=_reshaped(event, functions, rules, place))
         yield event
+
+
+def _has_result(call: ToolCalled) -> bool:
+    return call.result is not ABSENT and call.error is None
 
 
 def _reshaped(event: ToolCalled, functions: Mapping[str, Reshape], rules: Mapping[str, ToolRules], place: str) -> Any:
