@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from .compare.model import Divergence, ReplayResult, TurnResult, Verdict
     from .engine.acting import acting_as
     from .engine.agents import AgentReply
+    from .engine.answer import ServiceAnswer, ServiceError
     from .engine.runner import replay, replay_async
+    from .engine.service import asgi_agent, http_agent
     from .errors import StatebaseError, UnrecordedCall
     from .ledger import ForkPoint, Ledger
     from .marks import tool
@@ -29,11 +31,15 @@ __all__ = [
     "ForkPoint",
     "Ledger",
     "ReplayResult",
+    "ServiceAnswer",
+    "ServiceError",
     "StatebaseError",
     "TurnResult",
     "UnrecordedCall",
     "Verdict",
     "acting_as",
+    "asgi_agent",
+    "http_agent",
     "load_cassette",
     "record_session",
     "replay",
@@ -49,11 +55,15 @@ _HOMES = {
     "ForkPoint": "ledger",
     "Ledger": "ledger",
     "ReplayResult": "compare.model",
+    "ServiceAnswer": "engine.answer",
+    "ServiceError": "engine.answer",
     "StatebaseError": "errors",
     "TurnResult": "compare.model",
     "UnrecordedCall": "errors",
     "Verdict": "compare.model",
     "acting_as": "engine.acting",
+    "asgi_agent": "engine.service",
+    "http_agent": "engine.service",
     "load_cassette": "cassette",
     "record_session": "recorder",
     "replay": "engine.runner",

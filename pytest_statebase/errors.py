@@ -68,6 +68,12 @@ class AcceptedError(FileError):
     slug = "accepted"
 
 
+class HttpError(FileError):
+    """An HTTP recording (`NAME.http.yaml`, or one of vcrpy's) cannot be used: cut off, of another form, not there."""
+
+    slug = "http"
+
+
 class FormatVersionError(FileError):
     """The file was written in a format that this version does not know."""
 

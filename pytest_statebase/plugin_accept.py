@@ -15,10 +15,15 @@ from typing import Any
 from .cassette import Cassette
 from .cassette.accepted import Accepted, accepted_bytes, read_accepted, repaired, turn_from, turn_text
 from .cassette.files import write_atomic
+from .cassette.http import read_http
+from .cassette.httpwrite import http_bytes
 from .cassette.record import seal_of
 from .compare.baseline import baseline_of
 from .compare.model import Divergence, Kind, ReplayResult, TurnResult, Verdict
+from .engine.web.pending import exchange_from, exchange_line
 from .errors import AcceptedError, StatebaseError, UnstorableError
+from .report.grouping import plural
+from .wire.exchange import Exchange
 
 OFFER = "accept"
 """The key of a row under which an offer travels; it is taken off before the row is written anywhere."""
@@ -28,6 +33,8 @@ _REFUSED = {
     Verdict.UNRECORDED: "unrecorded: a call had no answer; answer it in the plan, or simulate it",
     Verdict.STILL_FAILING: "still-failing: it is marked as failing, and is not right yet",
     Verdict.BROKEN: "broken: its `expect` does not hold",
+    Verdict.STALE: "stale: no model recording answers; run it with --statebase-model=auto first",
+    Verdict.INCONCLUSIVE: "inconclusive: it was not judged",
 }
 
 
@@ -64,6 +71,7 @@ def offer_of(result: ReplayResult, cassette: Cassette, selectors: Sequence[str])
     """What the selected turns of a replay did, for the controller to write; JSON-safe."""
     offer: dict[str, Any] = {"session": result.session, "cassette": result.cassette, "turns": {}, "verdicts": {}}
     offer |= {"refused": {}, "matched": [], "file": None, "of": None, "loose": []}
+    offer |= {"http": {}, "http_file": str(cassette.accepted_http_path or "")}
     offer["numbers"] = [turn.number for turn in cassette.ledger.turns]
     for turn in result.turns:
         if turn.beyond_until:
@@ -99,6 +107,7 @@ def _offer_turn(offer: dict[str, Any], result: ReplayResult, turn: TurnResult, c
         try:
             made = baseline_of(result, turn, cassette.ledger, accepted)
             offer["turns"][number] = None if made is None else turn_text(made)
+            offer["http"][number] = [exchange_line(exchange) for exchange in turn.replayed.exchanges]
         except UnstorableError as error:
             offer["refused"][number] = f"cannot be stored: {error.where}: {error.what}"
 
@@ -126,6 +135,7 @@ class Acceptance:
                 by_file.setdefault(offer["file"], []).append(offer)
         for name, some in by_file.items():
             try:
+                self._write_http(some)
                 self._write_file(Path(name), some)
             except (StatebaseError, OSError) as error:
                 self.failures.append(f"nothing was accepted in {self._shown(name)}: {error}")
@@ -167,6 +177,20 @@ class Acceptance:
             told = f"{_turns(loose)}: off-script, judged by nothing until --statebase-accept={session}"
             self.lines.append(("left", told))
 
+    def _write_http(self, offers: list[dict[str, Any]]) -> None:
+        """Keep the exchanges of accepted turns that the recording does not hold, those of other turns as they are."""
+        path, fresh = Path(offers[0]["http_file"]), exchanges_of(offers)
+        old = read_http(str(path)).exchanges if path.exists() else ()
+        kept = [exchange for exchange in old if exchange.turn not in fresh]
+        after = sorted([*kept, *(one for some in fresh.values() for one in some)], key=lambda one: one.turn or 0)
+        if after and list(old) != after:
+            write_atomic(path, http_bytes(after))
+            turns = _turns(sorted(number for number, some in fresh.items() if some))
+            self.lines.append(("accepted", f"{self._shown(path)}: {plural(len(after), 'exchange')}, {turns}"))
+        elif not after and path.exists():
+            path.unlink()
+            self.lines.append(("removed", f"{self._shown(path)}: the recording answers every request"))
+
     def _merged(self, before: dict[int, str], offers: list[dict[str, Any]]) -> dict[int, str]:
         """The turns of the file with those of the offers; where two replays of a turn differ, the first one counts."""
         decided: dict[int, str | None] = {}
@@ -206,6 +230,15 @@ class Acceptance:
             return Path(name).relative_to(self.rootdir).as_posix()
         except ValueError:
             return str(name)
+
+
+def exchanges_of(offers: Iterable[dict[str, Any]]) -> dict[int, list[Exchange]]:
+    """By turn, the exchanges that were not recorded; the first replay of a turn counts."""
+    found: dict[int, list[Exchange]] = {}
+    for offer in offers:
+        for key, lines in offer["http"].items():
+            found.setdefault(int(key), [exchange_from(line) for line in lines])
+    return found
 
 
 def _current(path: Path, session: str) -> tuple[Accepted | None, bool]:

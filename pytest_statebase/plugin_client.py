@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -12,11 +13,14 @@ import pytest
 from .cassette import Cassette, load_cassette
 from .engine.free import FreeForks
 from .engine.tools import current, stubbed, with_marked
+from .engine.web.doorway import door_here
+from .engine.web.fence import fenced
 from .errors import OptionError
 from .ledger import Ledger
 from .plugin_marker import sessions_of
 from .plugin_settings import settings_of
 from .statebase import LocalClient
+from .wire.intercept import intercepted
 
 
 @contextmanager
@@ -30,8 +34,15 @@ def local_client(config: pytest.Config) -> Iterator[LocalClient]:
     options = settings.options()
     forks = FreeForks(shelf.cassette, options)
     client = LocalClient({session: partial(shelf.ledger, session) for session in shelf.paths}, on_fork=forks.forked)
-    with stubbed(with_marked(options.tools)), current(forks):
+    with (
+        stubbed(with_marked(options.tools)),
+        intercepted(door_here),
+        fenced(options.allowed_hosts, options.blocked_hosts) as fence,
+        current(forks),
+    ):
         yield client
+    if fence.refused:
+        warnings.warn(pytest.PytestWarning("\n".join(fence.refused)), stacklevel=1)
     if forks.misses:
         text = "\n\n".join(forks.misses)
         pytest.fail(text.encode("utf-8", "backslashreplace").decode(), pytrace=False)

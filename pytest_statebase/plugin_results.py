@@ -14,6 +14,9 @@ import pytest
 from .plugin_settings import ROWS, SUFFIX, Settings
 
 _ATTRIBUTE = "statebase_rows"
+_LEFT_OVER = "statebase_left_over"
+STALE = "statebase_stale"
+"""On the report of an item that failed because its prompts moved, and for nothing else."""
 _ACCEPTED = ".accepted.yaml"
 
 
@@ -33,6 +36,9 @@ class Results:
         self.offers: dict[str, list[dict[str, Any]]] = {}
         """What is to be accepted, by item."""
         self.accepted: list[tuple[str, str]] = []
+        self.left_over: dict[str, None] = {}
+        """What threads tried that replays of workers left behind."""
+        self._announced = False
         self.stuck: str | None = None
         """Why the process has to end before the run does."""
 
@@ -45,6 +51,8 @@ class Results:
                 # One string of ASCII JSON: what crosses pytest-xdist's wire must not be more.
                 setattr(report, _ATTRIBUTE, json.dumps(rows))
                 del item.stash[ROWS]
+                if report.failed and call.when == "call" and _are_stale(rows):
+                    setattr(report, STALE, True)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -55,6 +63,10 @@ class Results:
             self.offers[report.nodeid] = [row.pop("accept") for row in rows if "accept" in row]
             self.rows[report.nodeid] = rows
 
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Moved prompts are one line of the summary, not a failure each; the run's exit code tells of them."""
+        return ("stale", "S", "STALE") if getattr(report, STALE, False) else None
+
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if not self.is_worker:
             self._collected(item.nodeid for item in session.items)
@@ -63,9 +75,28 @@ class Results:
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
         self._collected(ids)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: Any) -> None:
+        """A worker is done, and hands over what its items cannot."""
+        self.left_over |= dict.fromkeys(getattr(node, "workeroutput", {}).get(_LEFT_OVER, ()))
+
     def _collected(self, ids: Any) -> None:
         for nodeid in ids:
             self.collected.setdefault(nodeid, len(self.collected))
+        self._announce()
+
+    def _announce(self) -> None:
+        """Say once what may go live, before it does."""
+        if self._announced or self.settings.model == "recorded" or self.config.getoption("collectonly"):
+            return
+        self._announced = True
+        paths = {nodeid.rpartition("::")[0] for nodeid in self.collected}
+        terminal: Any = self.config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None:
+            from .plugin_live import live_lines
+
+            for line in live_lines(self.settings, (self.config.rootpath / path for path in paths if path)):
+                terminal.write_line(line)
 
     def ordered(self) -> list[dict[str, Any]]:
         """Every row in the order of collection, with one for each cassette that did not finish."""
@@ -83,6 +114,8 @@ class Results:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.is_worker:
+            self.config.workeroutput[_LEFT_OVER] = list(self.settings.left_over)  # type: ignore[attr-defined]
         if self.is_worker or self.config.getoption("collectonly") or not (self.rows or self._stopped(session)):
             return
         self._accept()
@@ -128,7 +161,8 @@ class Results:
         narrow = narrow or any(SUFFIX in str(argument) for argument in self.config.args)
         whole = not narrow and all(row["outcome"] != "error" for row in rows)
         orphans = [] if narrow or not self.settings.replaying else self._orphans()
-        return [*run_notes(rows, whole=whole), *upkeep_warnings(rows, whole=whole), *orphans]
+        left_over = self.left_over | self.settings.left_over
+        return [*left_over, *run_notes(rows, whole=whole), *upkeep_warnings(rows, whole=whole), *orphans]
 
     def _orphans(self) -> Iterator[str]:
         """Accepted baselines whose plan is gone."""
@@ -185,6 +219,12 @@ def _shown(path: Path, invocation: Path) -> str:
         return str(path.relative_to(invocation))
     except ValueError:
         return str(path)
+
+
+def _are_stale(rows: list[dict[str, Any]]) -> bool:
+    from .report.traffic import is_stale_alone
+
+    return any(map(is_stale_alone, rows)) and all(row["outcome"] == "passed" or is_stale_alone(row) for row in rows)
 
 
 def _write_results(path: Path, rows: list[dict[str, Any]], run: dict[str, Any]) -> None:

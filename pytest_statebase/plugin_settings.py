@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import pytest
 
 if TYPE_CHECKING:
     from .engine.options import ReplayOptions
+    from .engine.web.options import WebOptions
 
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 ROWS: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
@@ -23,6 +24,10 @@ _BOTH = {
     "mode": "continuous (default): the agent's own replies carry on; isolated: every turn is a fork of its own.",
     "unrecorded": "What answers a call that the recording does not: fail (default), simulate or call (the tool runs).",
     "clock": "recorded (default): the clock of a turn starts when it was recorded, and ticks; real: it is left alone.",
+    "http": "What HTTP requests but model calls may go live: none (default), new_episodes (those that no recording "
+    "answers) or all.",
+    "model": "Which model calls go live, with the tools stubbed: none (recorded, the default), those that no recording "
+    "answers (auto) or all (live).",
     "report": "Where the HTML report is written with --statebase-replay (default statebase-report.html).",
     "results": "Also write the results as JSON Lines to this file.",
 }
@@ -30,8 +35,15 @@ _CHOICES = {
     "mode": ("continuous", "isolated"),
     "unrecorded": ("fail", "simulate", "call"),
     "clock": ("recorded", "real"),
+    "http": ("none", "new_episodes", "all"),
+    "model": ("recorded", "auto", "live"),
 }
 _PINS = ("random", "uuid")
+_HOSTS = {
+    "allowed_hosts": "What replays may reach: host, host:port, *.example.com, 127.0.0.1:8000. By default nothing.",
+    "blocked_hosts": "What is refused in a replay without a verdict: telemetry, for example.",
+}
+MAX_MODEL_CALLS = 200
 DEFAULT_REPORT = "statebase-report.html"
 
 
@@ -66,6 +78,13 @@ def add_options(parser: pytest.Parser) -> None:
         help="Make what the replays did the accepted baseline: all (default), a session, SESSION:TURN, a turn or a "
         "fingerprint. May be given several times.",
     )
+    group.addoption(
+        "--statebase-max-model-calls",
+        type=int,
+        metavar="N",
+        dest="statebase_max_model_calls",
+        help=f"How many model calls may go live in this run (default {MAX_MODEL_CALLS}).",
+    )
     for name, text in _BOTH.items():
         group.addoption(
             f"--statebase-{name}",
@@ -80,6 +99,9 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("statebase_tools", "The agent's tools: module:name or module:* (public functions).", type="linelist")
     parser.addini("statebase_turn_timeout", "Seconds that a turn may take (default 60); 0 for no limit.", default="60")
     parser.addini("statebase_pin", "What chance is the same on every run: random, uuid.", type="args", default=[])
+    for name, text in _HOSTS.items():
+        parser.addini(f"statebase_{name}", text, type="args", default=[])
+    parser.addini("statebase_model_hosts", "Further hosts of models: host or host:port.", type="args", default=[])
     parser.addini("statebase_simulator", "module:callable that answers unrecorded calls: (call, state, cassette).")
 
 
@@ -104,8 +126,18 @@ class Settings:
     turn_timeout: float
     clock: str
     pin: tuple[str, ...]
+    allowed_hosts: tuple[str, ...]
+    blocked_hosts: tuple[str, ...]
+    http: str = "none"
+    model: str = "recorded"
+    model_hosts: tuple[str, ...] = ()
+    max_model_calls: int = MAX_MODEL_CALLS
+    pending: Path | None = None
+    """Where live answers are kept until they are accepted; None where pytest keeps no cache."""
     accept: tuple[str, ...] = ()
     """What is to become the accepted baseline."""
+    left_over: dict[str, None] = field(default_factory=dict)
+    """What threads tried that replays of this process had left behind."""
     _options: ReplayOptions | None = None
     _stubs: ExitStack | None = None
 
@@ -132,6 +164,13 @@ class Settings:
             turn_timeout=_seconds(config, "turn_timeout"),
             clock=_choice(config, "clock") or "recorded",
             pin=_pins(config),
+            allowed_hosts=_hosts(config, "allowed_hosts"),
+            blocked_hosts=_hosts(config, "blocked_hosts"),
+            http=_choice(config, "http") or "none",
+            model=_choice(config, "model") or "recorded",
+            model_hosts=_hosts(config, "model_hosts"),
+            max_model_calls=_max_model_calls(config),
+            pending=_pending(config),
             accept=_accept(config),
         )
 
@@ -152,21 +191,47 @@ class Settings:
                 turn_timeout=self.turn_timeout,
                 clock=self.clock,
                 pin=self.pin,
+                web=self._web(),
+                allowed_hosts=self.allowed_hosts,
+                blocked_hosts=self.blocked_hosts,
             )
         return self._options
 
+    def _web(self) -> WebOptions:
+        from .engine.web.budget import Budget
+        from .engine.web.models import ModelHosts
+        from .engine.web.options import WebOptions
+
+        return WebOptions(
+            self.http,  # type: ignore[arg-type]
+            self.model,  # type: ignore[arg-type]
+            ModelHosts.parse(self.model_hosts),
+            Budget(self.max_model_calls),
+            self.pending,
+            reuse=bool(self.accept),
+        )
+
     def keep_stubbed(self, config: pytest.Config, agent: Any) -> None:
         """From the first replay of a run of replays to its end no tool runs live, not even in a thread left over.
+
+        Nor does such a thread reach a host.
 
         agent: what is under test, which a pattern may have taken for a tool.
         """
         if not self.replaying or self._stubs is not None:
             return
         from .engine.tools import stubbed, with_marked
+        from .engine.web.doorway import door_here
+        from .engine.web.fence import fenced_between
+        from .wire.intercept import intercepted
+
 
         self._stubs = ExitStack()
         tools = with_marked(self.options().tools)
         self._stubs.enter_context(stubbed(tool for tool in tools if tool.function is not agent))
+        options = self.options()
+        self._stubs.enter_context(intercepted(door_here))
+        self.left_over = self._stubs.enter_context(fenced_between(options.allowed_hosts, options.blocked_hosts)).refused
         config.add_cleanup(self._stubs.close)
 
 
@@ -175,6 +240,7 @@ def settings_of(config: pytest.Config) -> Settings:
     found = config.stash.get(SETTINGS, None)
     if found is None:
         found = config.stash[SETTINGS] = Settings.of(config)
+        _check_workers(config, found)
     return found
 
 
@@ -187,6 +253,35 @@ def _accept(config: pytest.Config) -> tuple[str, ...]:
                 f"Write --statebase-accept=all {text}, or --statebase-accept=SESSION."
             )
     return selectors
+
+
+def _max_model_calls(config: pytest.Config) -> int:
+    """This process's share of the run's model calls."""
+    given = config.getoption("statebase_max_model_calls")
+    if given is not None and given < 0:
+        raise pytest.UsageError(f"--statebase-max-model-calls={given}: write a number of calls")
+    number = MAX_MODEL_CALLS if given is None else int(given)
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    return number // int(workers)
+
+
+def _pending(config: pytest.Config) -> Path | None:
+    cache = getattr(config, "cache", None)
+    return None if cache is None else cache.mkdir("statebase")
+
+
+def _check_workers(config: pytest.Config, settings: Settings) -> None:
+    """What goes live is written as it arrives, by one process a file."""
+    is_live = settings.http != "none" or settings.model != "recorded"
+    if not is_live or hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        return
+    if config.getoption("dist", "no") not in ("loadfile", "no"):
+        name = "http" if settings.http != "none" else "model"
+        value = getattr(settings, name)
+        raise pytest.UsageError(
+            f"--statebase-{name}={value} writes answers as they arrive, and needs one worker a file\n"
+            "Add --dist=loadfile, or leave -n away."
+        )
 
 
 def _check_points(config: pytest.Config) -> None:
@@ -233,6 +328,19 @@ def _pins(config: pytest.Config) -> tuple[str, ...]:
     unknown = [name for name in found if name not in _PINS]
     if unknown:
         raise pytest.UsageError(f"statebase_pin = {unknown[0]}: choose from {', '.join(_PINS)}")
+    return found
+
+
+def _hosts(config: pytest.Config, name: str) -> tuple[str, ...]:
+    found = tuple(config.getini(f"statebase_{name}"))
+    if found:
+        from .errors import OptionError
+        from .wire.hosts import Hosts
+
+        try:
+            Hosts.parse(found)
+        except OptionError as error:
+            raise pytest.UsageError(f"statebase_{name}: {error}") from None
     return found
 
 

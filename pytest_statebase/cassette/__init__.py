@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from .accepted import ACCEPTED_SUFFIX, Accepted, AcceptedCall, AcceptedTurn, read_accepted
+from .http import HttpRecording, read_http
+from .httpwrite import http_bytes, write_http
 from .model import PLAN_SUFFIX, RECORD_SUFFIX, Cassette, load_cassette
 from .plan import (
     Answer,
     CallExpect,
     Expect,
+    HttpPlan,
     Known,
     OutputExpect,
     Plan,
@@ -33,6 +36,8 @@ __all__ = [
     "CallExpect",
     "Cassette",
     "Expect",
+    "HttpPlan",
+    "HttpRecording",
     "Known",
     "OutputExpect",
     "Plan",
@@ -42,13 +47,16 @@ __all__ = [
     "ToolsExpect",
     "Verification",
     "Where",
+    "http_bytes",
     "load_cassette",
     "read_accepted",
+    "read_http",
     "read_plan",
     "read_record",
     "record_bytes",
     "seal",
     "verify",
+    "write_http",
     "write_plan",
     "write_record",
 ]

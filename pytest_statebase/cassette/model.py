@@ -12,6 +12,7 @@ from ..values import ABSENT, Absent
 from .accepted import ACCEPTED_SUFFIX, Accepted, read_accepted, repaired
 from .defaults import defaults_for
 from .files import MAX_NAME, is_safe_name
+from .http import HttpRecording, read_http
 from .moves import moved_accepted, moved_ledger
 from .plan import Plan
 from .planread import plan_of, read_plan
@@ -19,6 +20,8 @@ from .record import read_record
 
 PLAN_SUFFIX = ".session.yaml"
 RECORD_SUFFIX = ".record.yaml"
+HTTP_SUFFIX = ".http.yaml"
+ACCEPTED_HTTP_SUFFIX = ".accepted.http.yaml"
 
 
 @dataclass(slots=True, eq=False)
@@ -33,6 +36,8 @@ class Cassette:
     """What reading found that is no error: a record without a seal."""
     _ledger: Ledger | None = field(default=None, repr=False)
     _accepted: Accepted | Absent | None = field(default=ABSENT, repr=False)
+    _http: HttpRecording | Absent | None = field(default=ABSENT, repr=False)
+    _accepted_http: HttpRecording | Absent | None = field(default=ABSENT, repr=False)
 
     @classmethod
     def from_ledger(cls, ledger: Ledger, plan: Plan | None = None) -> Cassette:
@@ -74,6 +79,44 @@ class Cassette:
             accepted = read_accepted(str(path), session=self.ledger.id) if there else None
             self._accepted = moved_accepted(accepted, self.plan.tools) if accepted and self.plan.tools else accepted
         return self._accepted
+
+    @property
+    def http_path(self) -> Path | None:
+        """Where the HTTP recording stands or would stand; None for a cassette that is in no file."""
+        file = self.path or self.record_path
+        if file is None:
+            return None
+        return file.with_name(self.plan.http.file or stem_of(file.name) + HTTP_SUFFIX)
+
+    @property
+    def http(self) -> HttpRecording | None:
+        """The HTTP recording, read on first use; None where there is none.
+
+        Raises HttpError where it cannot be read, and where the plan names one that is not there.
+        """
+        if self._http is ABSENT:
+            path = self.http_path
+            wanted = path is not None and (self.plan.http.file is not None or os.path.exists(path))
+            self._http = read_http(str(path)) if wanted else None
+            self.warnings += self._http.skipped if self._http else ()
+        return self._http
+
+    @property
+    def accepted_http_path(self) -> Path | None:
+        """Where the accepted HTTP exchanges stand or would stand; None for a cassette without a plan's file."""
+        return None if self.path is None else self.path.with_name(stem_of(self.path.name) + ACCEPTED_HTTP_SUFFIX)
+
+    @property
+    def accepted_http(self) -> HttpRecording | None:
+        """The accepted HTTP exchanges, read on first use; None where there are none.
+
+        Raises HttpError where the file is there and cannot be read.
+        """
+        if self._accepted_http is ABSENT:
+            path = self.accepted_http_path
+            there = path is not None and os.path.exists(path)
+            self._accepted_http = read_http(str(path)) if there else None
+        return self._accepted_http
 
     def repair_accepted(self) -> None:
         """Go on with what can still be read of a broken baseline; no file changes."""

@@ -185,6 +185,16 @@ DIRECTORY: Final = "directory"
 
 
 @dataclass(frozen=True, slots=True)
+class HttpPlan:
+    """Which HTTP recording answers, and what else of a request counts."""
+
+    file: str | None = None
+    """The recording's file, from the plan's directory; None for `NAME.http.yaml`, where there is one."""
+    headers: tuple[str, ...] = ()
+    """Headers that must be as recorded, too."""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How to replay a record. An empty one replays it whole, from its start."""
 
@@ -209,5 +219,6 @@ class Plan:
     tools: Mapping[str, ToolRules] = field(default_factory=dict)
     stubs_from: tuple[StubsFrom, ...] = ()
     """Sessions that are asked where the record has no answer to a read."""
+    http: HttpPlan = HttpPlan()
     where: Mapping[str, Where] = field(default_factory=Positions, compare=False, repr=False)
     """Where each key of the plan stands, for errors: `expect.2.output` → `file:line:column`."""

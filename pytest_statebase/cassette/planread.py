@@ -16,6 +16,7 @@ from .files import read_bytes
 from .moves import rules_over, with_todays_names
 from .plan import (
     Answer,
+    HttpPlan,
     Known,
     Plan,
     Positions,
@@ -216,6 +217,27 @@ def _stubs_from(reading: Reading, value: Any, keys: Keys) -> tuple[StubsFrom, ..
     ])  # fmt: skip
 
 
+def _http_file(reading: Reading, value: Any, keys: Keys) -> str:
+    name = reading.text(value, keys)
+    if not name.endswith((".yaml", ".yml", ".json")):
+        raise reading.wrong(f"{name!r:.60} is no HTTP recording", keys, "Name a YAML or JSON file of vcrpy's format.")
+    return name
+
+
+_HTTP: Table = {"headers": texts}
+_HTTP_OF_PLAN: Table = {"file": _http_file, **_HTTP}
+
+
+def _http(reading: Reading, value: Any, keys: Keys) -> HttpPlan:
+    return HttpPlan(**reading.fields(value, keys, _HTTP))
+
+
+def _http_of_plan(reading: Reading, value: Any, keys: Keys) -> HttpPlan:
+    if type(value) is dict:
+        return HttpPlan(**reading.fields(value, keys, _HTTP_OF_PLAN))
+    return HttpPlan(_http_file(reading, value, keys))
+
+
 DEFAULTS: Table = {
     "agent": text,
     "replay": _replays,
@@ -226,6 +248,7 @@ DEFAULTS: Table = {
     "known": _known,
     "tools": _tools,
     "stubs_from": _stubs_from,
+    "http": _http,
 }
 """What a `statebase.yaml` may hold."""
 
@@ -240,6 +263,7 @@ PLAN: Table = {
     "inputs": _inputs,
     **DEFAULTS,
     "tools": _tools_of_plan,
+    "http": _http_of_plan,
 }
 
 
@@ -274,6 +298,8 @@ def merged(outer: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, Any]
     if "tools" in outer and "tools" in inner:
         tools = {name: rules_over(outer["tools"].get(name), rules) for name, rules in inner["tools"].items()}
         both["tools"] = {**outer["tools"], **tools}
+    if "http" in outer and "http" in inner:
+        both["http"] = HttpPlan(inner["http"].file, (*outer["http"].headers, *inner["http"].headers))
     for key in ("ignore", "known"):
         if key in outer and key in inner:
             both[key] = tuple(dict.fromkeys((*outer[key], *inner[key])))

@@ -10,7 +10,7 @@ from ..errors import PlanError
 from ..values import ABSENT
 from .canonical import parts_of
 from .files import write_atomic
-from .plan import Answer, CallExpect, Expect, Known, Plan, ReplaySpec, ToolRules
+from .plan import Answer, CallExpect, Expect, HttpPlan, Known, Plan, ReplaySpec, ToolRules
 from .planread import FORMAT
 from .yamlwrite import document_text
 
@@ -46,8 +46,16 @@ def plan_text(plan: Plan) -> str:
     form["known"] = [_known(known) for known in plan.known]
     names = [sibling.name for sibling in plan.stubs_from]
     form["stubs_from"] = names[0] if len(names) == 1 else names
+    form["http"] = _http(plan.http)
     form["tools"] = {name: _rules(rules) for name, rules in plan.tools.items()}
     return document_text(parts_of({key: value for key, value in form.items() if value not in (None, [], {})}))
+
+
+def _http(http: HttpPlan) -> Any:
+    if not http.headers:
+        return http.file
+    form: dict[str, Any] = {"headers": list(http.headers)}
+    return form if http.file is None else {"file": http.file, **form}
 
 
 def _replay(spec: ReplaySpec) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 from yaml.events import (
@@ -102,7 +102,7 @@ def parse(data: bytes, *, where: str, marks: bool = False) -> Iterator[Document]
     marks: keep line and column of every key.
     Raises FileError with line and column for whatever is not the YAML of cassettes.
     """
-    return _Reader(data, where=where, marks=marks).documents()
+    return Reader(data, where=where, marks=marks).documents()
 
 
 class _Pure(_PureReader, _PureScanner, _PureParser):
@@ -132,7 +132,12 @@ class _Open:
     start: int
 
 
-class _Reader:
+class Reader:
+    """One stream being read. Another dialect of YAML is a class of its own, with another `plain` and `build`."""
+
+    special: ClassVar[frozenset[str]] = _SPECIAL
+    texts: ClassVar[set[str]] = _texts
+
     def __init__(self, data: bytes, *, where: str, marks: bool) -> None:
         self.where = where
         self.data = data
@@ -172,7 +177,7 @@ class _Reader:
 
     def node(self) -> Any:
         """The root of the document that has just begun. One loop: a call for each event would halve the speed."""
-        get, part, special, texts, no_key = self.get, self.parts.append, _SPECIAL, _texts, _NO_KEY
+        get, part, special, texts, no_key = self.get, self.parts.append, self.special, self.texts, _NO_KEY
         stack: list[tuple[Any, Any, Any, _Open | None]] = []
         container: Any = []
         add: Any = container.append

@@ -69,6 +69,11 @@ def double_quoted(text: str) -> str:
     return f'"{_TO_ESCAPE.sub(_escape, text)}"'
 
 
+def single_quoted(text: str) -> str | None:
+    """The text in single quotes on one line, None where it has characters that need an escape."""
+    return "'" + text.replace("'", "''") + "'" if _LINE.fullmatch(text) else None
+
+
 def _escape(found: re.Match[str]) -> str:
     character = found[0]
     short = _SHORT_ESCAPES.get(character)

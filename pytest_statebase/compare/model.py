@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from ..ledger import Turn
 from ..values import ABSENT
+from ..wire.exchange import Exchange
 
 if TYPE_CHECKING:
     from ..cassette.plan import Known
+    from .diff import Difference
 
 
 class Group(StrEnum):
@@ -39,6 +41,8 @@ class Verdict(StrEnum):
     BROKEN = "broken"
     UNRECORDED = "unrecorded"
     ERROR = "error"
+    STALE = "stale"
+    INCONCLUSIVE = "inconclusive"
     NOT_REPLAYED = "not-replayed"
 
     @property
@@ -58,6 +62,8 @@ _GROUPS = {
     Verdict.BROKEN: Group.FAIL,
     Verdict.UNRECORDED: Group.FAIL,
     Verdict.ERROR: Group.FAIL,
+    Verdict.STALE: Group.COULD_NOT_RUN,
+    Verdict.INCONCLUSIVE: Group.COULD_NOT_RUN,
     Verdict.NOT_REPLAYED: Group.COULD_NOT_RUN,
 }
 
@@ -67,6 +73,7 @@ class Facet(StrEnum):
 
     ERROR = "error"
     TOOLS = "tools"
+    HTTP = "http"
     STATE = "state"
     MEMORY = "memory"
     OUTPUT = "output"
@@ -203,6 +210,30 @@ class ReplayedCall:
     """For an answer of a sibling: the id of the session that it comes from."""
 
 
+@dataclass(slots=True, eq=False)
+class ReplayedRequest:
+    """One HTTP request that the agent under test made, with where its answer came from."""
+
+    method: str
+    address: str
+    """`https://api.example.com/v1/x`: no query, no credentials."""
+    turn: int
+    source: Source = Source.NONE
+    """RECORD, ACCEPTED, LIVE or NONE."""
+    recorded_turn: int | None = None
+    recorded_index: int | None = None
+    """For an answer from the recording (or the accepted one): the position among its exchanges, from 0."""
+    model: bool = False
+    """It went to a model."""
+    renamed: bool = False
+    """Matched but for ids or times that the agent makes up on each run."""
+    unrecorded: bool = False
+    """The miss that ended the turn."""
+    explanation: str | None = None
+    differences: Sequence[Difference] = ()
+    """For a miss: from the recorded request that is most like it, at the same address."""
+
+
 @dataclass(slots=True)
 class Observed:
     """The replayed side of one turn, as the runner saw it."""
@@ -219,6 +250,13 @@ class Observed:
     """What was added to memory in the turn, in order (see `memories_of`)."""
     reasoning: str | None = None
     authored_input: bool = False
+    requests: list[ReplayedRequest] = field(default_factory=list)
+    exchanges: list[Exchange] = field(default_factory=list)
+    """HTTP exchanges of the turn that the recording does not hold: accepted and live ones."""
+    stale: str | None = None
+    """Why no model recording answers: the prompt moved, or there is none."""
+    inconclusive: str | None = None
+    """Why the turn could not be judged: a provider failed, or a budget ended."""
     missed: bool = False
     """A call had no answer: what came after it is not compared."""
     duration_ms: float = 0.0

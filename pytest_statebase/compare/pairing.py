@@ -88,6 +88,8 @@ class Pairing:
         """Replayed calls that were made as recorded."""
         self.replaced: Pairs = {}
         """Calls of different tools that stand in each other's place."""
+        self.again: set[int] = set()
+        """Replayed calls that repeat one which may answer only once: they stand in no other call's place."""
         self.moved = {j for j in self._theirs if self._belongs_elsewhere(self.replayed[j])}
         """Replayed calls that belong to another turn of this replay: they pair with nothing here."""
         self._pair_equal()
@@ -154,6 +156,17 @@ class Pairing:
         if self.scene.agents:
             self._exchange(keys)
         self.equal = set(self.pairs.values())
+        done = {keys[i] for i in self.pairs}
+        self.again = {j for j in self.extra() if made[j] in done and self._is_again(j)}
+
+    def _is_again(self, j: int) -> bool:
+        """Whether a call that had no answer any more is one too many: not what comes next, with other arguments."""
+        last = max(self.pairs)
+        due = next((i for i in self._free() if i > last), None)
+        return self.replayed[j].unrecorded and (due is None or self.recorded[due].tool != self.replayed[j].tool)
+
+    def _unpaired(self) -> list[int]:
+        return [j for j in self.extra() if j not in self.again]
 
     def _step_by_step(self, theirs: list[int]) -> list[int]:
         """Replayed calls in order; those in a row that one recorded step answered, in the order of that step."""
@@ -208,13 +221,13 @@ class Pairing:
         theirs: dict[int, list[int]] = defaultdict(list)
         for i in self._free():
             ours[bisect_left(firsts, i)].append(i)
-        for j in self.extra():
+        for j in self._unpaired():
             theirs[bisect_left(seconds, j)].append(j)
         return [(ours[gap], theirs[gap]) for gap in sorted(ours) if gap in theirs]
 
     def _pair_same_tool(self) -> None:
         waiting: dict[str, list[int]] = defaultdict(list)
-        for j in reversed(self.extra()):
+        for j in reversed(self._unpaired()):
             waiting[self.replayed[j].tool].append(j)
         for i in self._free():
             if waiting[self.recorded[i].tool]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Path: TypeAlias = tuple[Hashable, ...]
 
-FACETS: Final = ("output", "tools", "state", "error", "memory", "reasoning")
+FACETS: Final = ("output", "tools", "state", "error", "memory", "http", "reasoning")
 _HOW: Final = (
     "Write FACET.path (`state.cart[*].added_at`, `tools.lookup_order.arguments.id`), `**.key` or a bare key; "
     'put odd keys into double quotes: `state."odd key"`.'
@@ -314,12 +314,13 @@ def _rule(text: str, where: str | None) -> Rule:
     if steps[0] is DEEP:
         return Rule(text, steps)
     if steps[0].kind == "key" and steps[0].value in FACETS:
-        return Rule(text, _tool_steps(steps, text, where) if steps[0].value == "tools" else steps)
+        read = {"tools": _tool_steps, "http": _http_steps}.get(steps[0].value)
+        return Rule(text, read(steps, text, where) if read else steps)
     if len(steps) == 1 and steps[0].is_key:
         return Rule(text, (DEEP, *steps))
     raise malformed(
         text,
-        f"does not begin with a facet ({', '.join(FACETS[:5])})",
+        f"does not begin with a facet ({', '.join(FACETS[:6])})",
         where,
         f"Write `**.{text.strip()}` for that path anywhere, or put the facet in front of it.",
     )
@@ -349,6 +350,22 @@ def _tool_steps(steps: tuple[Step, ...], text: str, where: str | None) -> tuple[
             where,
             'Its `arguments`, `order` and `agent` are. A name with a dot is quoted: `tools."srv.search"`.',
         )
+    return steps
+
+
+def _http_steps(steps: tuple[Step, ...], text: str, where: str | None) -> tuple[Step, ...]:
+    """Names of headers are as they are looked up: in lower case."""
+    part = steps[1] if len(steps) > 1 else DEEP
+    is_request = part.is_key and " " in part.value and len(steps) == 2
+    if part.is_key and part.value not in ("body", "query", "headers") and not is_request:
+        raise malformed(
+            text,
+            "names a part of a request that is not compared",
+            where,
+            'Its `body`, `query` and `headers` are; a whole request is `http."POST api.example.com/v1/refunds"`.',
+        )
+    if part.value == "headers" and len(steps) > 2 and steps[2].is_key:
+        return (*steps[:2], steps[2]._replace(value=steps[2].value.lower()), *steps[3:])
     return steps
 
 

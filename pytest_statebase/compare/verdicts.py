@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..events import memories_of
 from ..ledger import ForkPoint, Ledger, SessionCreated, StateVersion, ToolCalled, Turn
 from ..values import ABSENT
+from ..wire.exchange import Exchange, Request
 from .align import align, unchanged_rows
 from .baseline import differs, from_baseline, is_error, merge_rows, settled, turn_of_baseline
 from .diff import plain_equal
@@ -21,13 +22,14 @@ from .known import mark_known
 from .model import Divergence, Facet, Kind, Observed, ReplayedCall, Source, TurnResult, Verdict
 from .pairing import Bind, MadeUp, Scene
 from .paths import IgnoreRules, numbered
+from .requests import Traffic, mark_rules
 from .usage import Usage
 
 if TYPE_CHECKING:
     from ..cassette.accepted import AcceptedTurn
     from ..cassette.plan import Plan
 
-_PARTING = frozenset({Facet.ERROR, Facet.TOOLS, Facet.STATE})
+_PARTING = frozenset({Facet.ERROR, Facet.TOOLS, Facet.HTTP, Facet.STATE})
 
 
 def judge(
@@ -45,6 +47,9 @@ def judge(
     bind: Bind | None = None,
     made_up: MadeUp | None = None,
     accepted: Mapping[int, AcceptedTurn] | None = None,
+    exchanges: Sequence[Exchange] = (),
+    accepted_exchanges: Sequence[Exchange] = (),
+    is_model: Callable[[Request], bool] = lambda request: False,
     day: date | None = None,
 ) -> list[TurnResult]:
     """Compare a replay with its recording and give every turn from `first` on its verdict, in order.
@@ -56,12 +61,17 @@ def judge(
     bind: brings recorded arguments into the form of the replayed ones (bound to the signature).
     made_up: whether two different values of an argument are ids or times that the agent makes up anew on each run.
     accepted: baselines by turn, which their turns are judged against instead of the record.
+    exchanges: the recorded HTTP exchanges, accepted_exchanges: those of the baselines; is_model: tells calls of models,
+    which are not judged.
     day: for the plan's `known`, by default today.
     """
     seen = list(observed)
     rules = IgnoreRules.of_plan(plan) if rules is None else rules
     case = _Case(ledger, plan, seen, first, mode, fork_id, source_id, rules, bind, made_up, accepted or {})
     case.agents = _know_agents(seen, ledger)
+    if exchanges or accepted_exchanges or any(turn.requests for turn in seen):
+        isolated = mode == "isolated"
+        case.traffic = Traffic.of(exchanges, seen, is_model, first, isolated=isolated, accepted=accepted_exchanges)
     by_number = {turn.number: turn for turn in seen}
     results = []
     for turn in ledger.turns:
@@ -78,6 +88,7 @@ def judge(
         mark_known(results, plan, day=day)
     if rules:
         _look_for_unmatched(rules, ledger)
+        mark_rules(rules, exchanges)
     return results
 
 
@@ -106,6 +117,7 @@ class _Case:
     accepted: Mapping[int, AcceptedTurn]
     agents: bool = False
     """Both sides know which of several agents made a call."""
+    traffic: Traffic | None = None
     parted: bool = False
     diverged: bool = False
     _states: dict[int, Any] | None = None
@@ -125,7 +137,8 @@ class _Case:
 
     def judge(self, turn: Turn, seen: Observed) -> TurnResult:
         calls, state = turn.calls, self.state_of(turn)
-        if _is_unchanged(turn, calls, seen, state, self.agents):
+        requests = self._requests(turn, seen) if self.traffic else []
+        if not requests and _is_unchanged(turn, calls, seen, state, self.agents):
             result = TurnResult(turn.number, Verdict.UNCHANGED, turn, seen, [], unchanged_rows(calls), state)
         else:
             result = TurnResult(turn.number, Verdict.UNCHANGED, turn, seen, [], recorded_state=state)
@@ -134,10 +147,20 @@ class _Case:
             except Exception as error:  # one turn that cannot be compared must not take the others with it
                 detail = f"could not be compared: {type(error).__name__}"
                 result.divergences.append(Divergence(Facet.TOOLS, Kind.VALUE, "tools", detail=detail))
+            _put_in_place(requests, result.divergences)
         if turn.number in self.accepted:
             self._compare_with_baseline(result, self.accepted[turn.number], seen)
         self._give_verdict(result)
+        result.reason = seen.inconclusive or seen.stale or result.reason
         return result
+
+    def _requests(self, turn: Turn, seen: Observed, *, is_baseline: bool = False) -> list[Divergence]:
+        """What the turn sent otherwise than recorded, or than accepted; calls of models aside."""
+        if self.traffic is None:
+            return []
+        broke_off = seen.missed or (seen.error is not None and turn.error is None)
+        told = self.traffic.from_accepted if is_baseline else self.traffic.divergences
+        return told(turn.number, seen, self.rules, broke_off=broke_off)
 
     def _compare_with_baseline(self, result: TurnResult, accepted: AcceptedTurn, seen: Observed) -> None:
         """Set the turn beside what was accepted; how it differs from the record is kept as well."""
@@ -147,6 +170,10 @@ class _Case:
         seen = settled(seen, accepted, self.ledger, self._ids(seen))
         self._compare(against, base, seen, base.calls, state, is_baseline=True)
         result.accepted_state, result.from_record = state, result.divergences
+        others = [one for one in result.from_record if one.facet is Facet.HTTP]
+        others = [one for one in others if one.fingerprint not in accepted.fingerprints]
+        requests = {one.fingerprint: one for one in [*self._requests(base, seen, is_baseline=True), *others]}
+        _put_in_place(list(requests.values()), against.divergences)
         result.divergences = from_baseline(against.divergences, result.from_record, exact=self.exact)
         merge_rows(result, [replace(row, recorded=None, accepted=row.recorded) for row in against.aligned])
 
@@ -197,7 +224,7 @@ class _Case:
         from_record = found if result.accepted is None else result.from_record
         said_of = number in self.plan.expect or number in self.plan.failing or result.accepted is not None
         if not found and not off_script and not said_of:
-            result.verdict = Verdict.UNRECORDED if result.replayed and result.replayed.missed else Verdict.UNCHANGED
+            result.verdict = (_stopped(result.replayed) if result.replayed else None) or Verdict.UNCHANGED
             return
         self.diverged = self.diverged or bool(found)
         parts = self.mode != "isolated" and any(_parts(divergence) for divergence in from_record)
@@ -213,8 +240,9 @@ class _Case:
     def _verdict(self, result: TurnResult, off_script: bool) -> Verdict:
         """The first verdict that applies, in the order of precedence."""
         seen = result.replayed
-        if seen is not None and seen.missed:
-            return Verdict.UNRECORDED
+        stopped = None if seen is None else _stopped(seen)
+        if stopped is not None:
+            return stopped
         from_record = result.divergences if result.accepted is None else result.from_record
         if is_error(from_record):
             return Verdict.ERROR
@@ -254,6 +282,21 @@ class _Case:
         failed = check(expect, seen.output, seen.calls, seen.state)
         result.divergences.extend(failed)
         return not failed
+
+
+def _put_in_place(requests: list[Divergence], found: list[Divergence]) -> None:
+    """Requests come behind what the turn raised and called, and before what they may cause."""
+    place = sum(one.facet in (Facet.ERROR, Facet.TOOLS) for one in found)
+    found[place:place] = requests
+
+
+def _stopped(seen: Observed) -> Verdict | None:
+    """The verdict of a turn that could not go on; None for one that did."""
+    if seen.inconclusive is not None:
+        return Verdict.INCONCLUSIVE
+    if seen.stale is not None:
+        return Verdict.STALE
+    return Verdict.UNRECORDED if seen.missed else None
 
 
 def _know_agents(observed: list[Observed], ledger: Ledger) -> bool:

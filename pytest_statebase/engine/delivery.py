@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 from ..compare.model import ReplayedCall, Source
 from ..errors import StatebaseError, UnrecordedCall
 from ..values import ABSENT
+from ..wire.doors import passing
 from .handlers import Live
 from .ongoing import Ongoing
 from .revive import build_error, build_result, copied, error_record
@@ -79,7 +80,7 @@ class Delivery:
                 if not run.over:
                     self._enter(call)
 
-        return Watch(lambda chunk: kept.append(copied(chunk)), ended, nullcontext)
+        return Watch(lambda chunk: kept.append(copied(chunk)), ended, _let_through)
 
     def _chunks(self, call: ReplayedCall, run: Ongoing, tool: Tool | None) -> Generator[Any, Any, Any]:
         stream = stream_of(call.result)
@@ -126,7 +127,8 @@ class Delivery:
     def _running(self, call: ReplayedCall, run: Ongoing) -> Iterator[None]:
         """Around the real tool, outside of the lock, so that calls made at once run at once."""
         try:
-            yield
+            with _let_through():
+                yield
         except Exception as error:
             call.error = error_record(error)
             raise
@@ -159,6 +161,16 @@ class Delivery:
             run.fatal = error
             run.latch = str(error)
             raise UnrecordedCall(run.latch) from error
+
+
+@contextmanager
+def _let_through() -> Iterator[None]:
+    """What runs inside may leave the machine."""
+    token = passing.set(True)
+    try:
+        yield
+    finally:
+        passing.reset(token)
 
 
 async def _be_cancelled(error: Mapping[str, Any]) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..compare.model import ReplayedCall
 from ..values import freeze
-from .matching import Entry, Miss
+from .entries import Entry
+from .matching import Miss
 
 _LIMIT = 160
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import ToolError
 from ..marks import Mark, marks
+from .frameworks import tools_within
 from .inside import ENTRY_METHODS, Inside, functions_of, inside, own_name
 from .mcp import mcp_tools
 from .tool import Tool
@@ -157,9 +158,11 @@ def _defined_in(module: ModuleType, value: Any) -> bool:
     if isinstance(value, (type, ModuleType, Mapping, list, tuple)):
         return False
     found = inside(value) if callable(value) else None
+    if found is not None and found.given:
+        return False
     if found is None and own_name(value) is not None:
         found = next(functions_of(value), None)
-    return found is not None and not found.given and inspect.unwrap(found.function).__module__ == module.__name__
+    return found is not None and inspect.unwrap(found.function).__module__ == module.__name__
 
 
 def _resolve(pattern: str, module: ModuleType, rest: str) -> tuple[Any, Any]:
@@ -197,6 +200,10 @@ def _expand(pattern: str, holder: Any, name: str, where: str, value: Any) -> Ite
         plain = isinstance(value, FunctionType) or found.function.__name__ != "<lambda>"
         yield _tool(where, _function_name(found, name) if plain else name, found)
         return
+    within = tools_within(value)
+    if within is not None:
+        yield from _within(pattern, where, within)
+        return
     tools = [_tool(where, own_name(value) or name, one) for one in functions_of(value)]
     if not tools and not callable(value) and type(value).__module__ != "builtins":
         tools = list(_methods(pattern, type(value)))
@@ -208,6 +215,22 @@ def _expand(pattern: str, holder: Any, name: str, where: str, value: Any) -> Ite
     yield from tools
 
 
+def _within(pattern: str, where: str, entries: list[tuple[str | None, Any]]) -> Iterator[Tool]:
+    """The tools of an agent, a toolset or a graph; those that run at the provider have no function here."""
+    empty = True
+    for key, entry in entries:
+        for one in [inside(entry)] if isinstance(entry, FunctionType) else functions_of(entry):
+            if one is not None:
+                empty = False
+                name = own_name(entry) or key or _function_name(one, type(entry).__name__)
+                yield _tool(f"{where}[{name!r}]", name, one)
+    if empty:
+        raise ToolError(
+            f"none of the tools of {where} (from {pattern!r}) can be stubbed",
+            remedy="They run elsewhere. Name what calls them, or `mcp` for tools of MCP servers.",
+        )
+
+
 def _function_name(found: Inside, name: str) -> str:
     own = found.function.__name__
     return name if own == "<lambda>" or own in ENTRY_METHODS else own
@@ -216,7 +239,10 @@ def _function_name(found: Inside, name: str) -> str:
 def _tool(where: str, name: str, found: Inside) -> Tool:
     function = found.function
     is_async = inspect.iscoroutinefunction(function)
-    return Tool(name, function, where, found.is_method, is_async, found.instance, given=found.given, clear=found.clear)
+    tool = Tool(name, function, where, found.is_method, is_async, found.instance, given=found.given, clear=found.clear)
+    if found.adapter is not None:
+        tool.name, tool.adapter = f"agents:{name}", found.adapter
+    return tool
 
 
 def _registry(pattern: str, where: str, entries: Any) -> Iterator[Tool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..cassette import Cassette
 from ..compare import IgnoreRules
@@ -23,6 +23,9 @@ from ..ledger import (
 )
 from ..statebase import LocalClient
 from ..values import ABSENT, changed_alike, copy_value, freeze
+from ..wire.doors import Decision, passing
+from ..wire.exchange import Request
+from ..wire.guard import Attempt
 from .acting import acting_agent
 from .authored import Authored
 from .canonical import Canonicaliser
@@ -37,6 +40,11 @@ from .revive import error_record
 from .siblings import SiblingAnswer, Siblings, same_session
 from .tools import Tool
 from .volatile import rename
+from .web.fence import Fence, stop_turn
+from .web.requests import Requests
+
+if TYPE_CHECKING:
+    from .web.pending import Pending
 
 
 def is_history(turn: Turn) -> bool:
@@ -51,7 +59,14 @@ class Fork(Delivery):
     """
 
     def __init__(
-        self, cassette: Cassette, options: ReplayOptions, rules: IgnoreRules, point: ForkPoint, *, id: str | None = None
+        self,
+        cassette: Cassette,
+        options: ReplayOptions,
+        rules: IgnoreRules,
+        point: ForkPoint,
+        *,
+        id: str | None = None,
+        pending: Pending | None = None,
     ) -> None:
         self.cassette = cassette
         self.options = options
@@ -67,12 +82,17 @@ class Fork(Delivery):
         )
         self.siblings = Siblings.of(cassette, self.canonical, self.canonical.is_write)
         super().__init__()
+        self.first = self.ledger.next_number()
+        """The first turn that is replayed."""
         self.turns: set[int] = set()
         self.client: LocalClient | None = None
         """What agents are handed as `statebase`; made when one asks for it."""
         self.clock_follows = False
         """The clock of a turn starts when the turn was recorded."""
         self._learnt = 0
+        self.requests = Requests(self, rules, pending)
+        self.fence: Fence | None = None
+        """What stands around the replay, for what its turns leave behind."""
 
     def catch_up(self, turn: Turn) -> None:
         """Take over what the recording holds before `turn` and no agent does: greetings, events between turns."""
@@ -126,7 +146,21 @@ class Fork(Delivery):
         warnings = [f"the authored answer for {answer.tool} was never asked for" for answer in self.authored.unused()]
         if self.siblings is not None and self.siblings.contradiction is not None:
             warnings.append(self.siblings.contradiction)
-        return warnings
+        return [*warnings, *self.requests.refused]
+
+    # --- answering requests --------------------------------------------------------------------------------------
+
+    def door(self, request: Request) -> Decision:
+        """What becomes of an HTTP request that is made in this replay."""
+        return self.requests.decide(request)
+
+    def door_behind(self, request: Request) -> Decision:
+        """What becomes of a request of a thread that was there before the replay."""
+        return self.requests.decide_behind(request)
+
+    def stop(self, attempt: Attempt, why: str) -> bool:
+        """Mark the turn that tried to leave the machine. False where no turn is ongoing."""
+        return stop_turn(self, attempt, why)
 
     # --- answering calls -----------------------------------------------------------------------------------------
 
@@ -189,7 +223,7 @@ class Fork(Delivery):
         found = self.pool.answer(call.tool, canonical, run.turn.number, run.clocks(), agent=call.agent)
         if isinstance(found, Found):
             self._take(call, found)
-        elif self.siblings and (other := self.siblings.answer(call.tool, canonical, self.pool.made)) is not None:
+        elif self.siblings and (other := self.siblings.answer(call.tool, canonical, self.pool.writes.made)) is not None:
             self._borrow(call, other)
         elif self.options.unrecorded == "simulate":
             self._simulate(call, run, found)
@@ -223,6 +257,7 @@ class Fork(Delivery):
         call.error = entry.call.error
         for effect in entry.effects:
             self._reapply(effect)
+        self.requests.consumed(entry.turn, entry.index)
 
     def _borrow(self, call: ReplayedCall, other: SiblingAnswer) -> None:
         call.source, call.sibling = Source.SIBLING, other.session
@@ -234,6 +269,8 @@ class Fork(Delivery):
         call.source = Source.SIMULATED
         call.explanation = explain_answer(call, miss, "the simulator")
         asked = ReplayedCall(call.tool, copy_value(call.arguments), call.turn)
+        # It is the project's own, and may well ask a model.
+        token = passing.set(True)
         try:
             call.result = copy_value(self.options.simulator(asked, self.state(), self.cassette))  # type: ignore[misc]
         except UnrecordedCall as refusal:
@@ -241,6 +278,8 @@ class Fork(Delivery):
             self._miss(call, run, miss, f"the simulator refused: {refusal}")
         except Exception as error:
             call.error = error_record(error)
+        finally:
+            passing.reset(token)
 
     def _miss(self, call: ReplayedCall, run: Ongoing, miss: Miss, why: str | None = None) -> None:
         call.unrecorded = True

@@ -11,6 +11,9 @@ from ..cassette import Cassette
 from ..compare import IgnoreRules
 from ..errors import UnrecordedCall
 from ..ledger import ForkPoint, Ledger, Turn, TurnStarted
+from ..wire.doors import Decision
+from ..wire.exchange import Request
+from ..wire.guard import Attempt
 from .fork import Fork
 from .marked import with_marked_rules
 from .ongoing import Ongoing
@@ -28,7 +31,7 @@ class FreeForks:
 
     def __init__(self, cassette_of: Callable[[str], Cassette | None], options: ReplayOptions) -> None:
         self._cassette_of = cassette_of
-        self._options = replace(options, tools=with_marked(options.tools))
+        self.options = replace(options, tools=with_marked(options.tools))
         self._roots: dict[str, tuple[Cassette, ForkPoint]] = {}
         """By the fork's id: the cassette and where it was cut, through forks of forks."""
         self._latest: Fork | None = None
@@ -47,12 +50,31 @@ class FreeForks:
             if cassette is None:
                 self._latest = None
                 return
-            root = with_marked_rules(reshaped(cassette), self._options.tools), point
+            root = with_marked_rules(reshaped(cassette), self.options.tools), point
         self._roots[fork.id] = root
         cassette, cut = root
         rules = IgnoreRules.of_plan(cassette.plan)
-        self._latest = Fork(cassette, self._options, rules, cut, id=fork.id)
+        self._latest = Fork(cassette, self.options, rules, cut, id=fork.id)
         self._latest.ledger = fork
+
+    def door(self, request: Request) -> Decision:
+        """What becomes of an HTTP request that the test or the agent in it makes."""
+        try:
+            fork = self._latest
+            if fork is None:
+                raise UnrecordedCall(f"{request.address} was requested before a session was forked")
+            _begin_turn(fork)
+            return fork.door(request)
+        except UnrecordedCall as miss:
+            if str(miss) not in self.misses:
+                self.misses.append(str(miss))
+            raise
+
+    def stop(self, attempt: Attempt, why: str) -> bool:
+        """Keep what tried to leave the machine."""
+        if why not in self.misses:
+            self.misses.append(why)
+        return True
 
     def call(self, tool: Tool, arguments: dict[str, Any], live: Callable[[], Any]) -> Any:
         """Answer a call of a stubbed tool."""

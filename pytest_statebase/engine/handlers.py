@@ -50,6 +50,17 @@ def current(handler: Handler) -> Iterator[None]:
         _current.reset(token)
 
 
+def own_handler() -> Handler | None:
+    """Who answers calls that are made in this very context, None for a thread that belongs to nobody."""
+    return _current.get()
+
+
+def active_handlers() -> list[Handler]:
+    """Every replay and recording that is at a turn just now."""
+    with lock:
+        return list({id(handler): handler for handler in _active}.values())
+
+
 def current_handler() -> Handler | None:
     """Who answers calls that are made here and now, None where that cannot be told."""
     found = _current.get()

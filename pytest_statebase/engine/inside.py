@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from types import FunctionType, MethodType
 from typing import Any
 
+from .frameworks import invoked, is_invoker, naming_the_agent
+
 _FUNCTION_ATTRIBUTES = (
     "func", "coroutine", "fn", "afn", "async_fn", "function", "_func", "_fn", "real_fn", "_async_fn", "entrypoint",
-    "callable", "handler", "method", "implementation", "on_invoke_tool",
+    "callable", "handler", "method", "implementation",
 )  # fmt: skip
 """Where the tool objects of frameworks keep the function that does the work."""
 ENTRY_METHODS = ("_run", "_arun", "forward", "__call__")
@@ -32,6 +34,8 @@ class Inside:
     """Parameters that a partial has filled in."""
     clear: Callable[[], Any] | None = None
     """Empties the cache in front of it."""
+    adapter: Callable[[FunctionType], Callable[..., Any]] | None = None
+    """It is no tool but on the way to one (see `Tool.adapter`)."""
 
 
 def inside(value: Any) -> Inside | None:
@@ -50,7 +54,11 @@ def inside(value: Any) -> Inside | None:
         elif isinstance(value, (functools.partial, functools.partialmethod)):
             given |= _given(value)
             value = value.func
-        elif not isinstance(value, type) and (wrapped := _attribute(value, "__wrapped__")) is not None:
+        elif (
+            not isinstance(value, type)
+            and not is_invoker(value)
+            and (wrapped := _attribute(value, "__wrapped__")) is not None
+        ):
             clear = clear or getattr(value, "cache_clear", None)
             value = wrapped
         else:
@@ -84,12 +92,39 @@ def functions_of(value: Any) -> Iterator[Inside]:
         one = inside(held)
         if one is not None:
             found = True
+            yield _with_context(value, one)
+    if not found and is_invoker(value):
+        for one in _invoked(value.on_invoke_tool):
+            found = True
             yield one
     if not found and not isinstance(value, Mapping):
         for name in ENTRY_METHODS:
             method = inside(inspect.getattr_static(type(value), name, None))
             if method is not None:
                 yield replace(method, is_method=True, instance=value)
+
+
+def _with_context(value: Any, found: Inside) -> Inside:
+    """pydantic-ai's tools may take the run's context first, under any name and without an annotation."""
+    if _attribute(value, "takes_ctx") is not True:
+        return found
+    parameters = list(inspect.signature(found.function).parameters)[1 if found.is_method else 0 :]
+    return replace(found, given=found.given | set(parameters[:1]))
+
+
+def _invoked(invoker: Any) -> Iterator[Inside]:
+    """The function in a tool of openai-agents, and the one on the way to it, which knows the agent that acts."""
+    outer, function = invoked(invoker)
+    found = None if function is None else inside(function)
+    if outer is None:
+        return
+    if found is None:
+        # Written by hand: it gets the arguments as JSON text. An agent as a tool is none.
+        if not outer.__module__.startswith("agents."):
+            yield Inside(outer)
+        return
+    yield found
+    yield Inside(outer, adapter=naming_the_agent)
 
 
 def own_name(value: Any) -> str | None:

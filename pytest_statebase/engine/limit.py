@@ -72,10 +72,12 @@ class Limit:
         self.due = float("inf")
         self._ends = float("inf")
         self._strikes = 0
-        self._thread = 0
+        self.thread = 0
         self._lock = threading.Lock()
         self._by_alarm = False
-        self._task: asyncio.Task[Any] | None = None
+        self.task: asyncio.Task[Any] | None = None
+        self.later: Callable[[float], None] | None = None
+        """Told when it ends later: a loop that keeps the time itself."""
         self._cancelled = 0
         self._put_off = 0
         self._is_async = False
@@ -85,7 +87,7 @@ class Limit:
         self._trace: Any = None
 
     def __enter__(self) -> Limit:
-        self._thread = threading.get_ident()
+        self.thread = threading.get_ident()
         if self._ends == float("inf") and self.seconds:
             self._ends = time.monotonic() + self.seconds
         self.due = self._ends if self.reason is None else time.monotonic()
@@ -101,9 +103,9 @@ class Limit:
         """The limit, for a turn that goes on in the running task of a loop."""
         self._is_async = True
         try:
-            self._task = asyncio.current_task()
+            self.task = asyncio.current_task()
         except RuntimeError:
-            self._task = None
+            self.task = None
         return self
 
     def disarm(self) -> None:
@@ -118,7 +120,7 @@ class Limit:
 
     async def settle(self) -> None:
         """Take back the cancellations of the task that were the limit's own."""
-        task, self._task = self._task, None
+        task, self.task = self.task, None
         if task is None or not self._cancelled:
             return
         for _ in range(self._cancelled):
@@ -134,12 +136,20 @@ class Limit:
         """End the turn now, from whatever thread, for this reason. The first reason stays."""
         if self.reason is None:
             self.reason = reason
-            here = threading.get_ident() == self._thread
+            here = threading.get_ident() == self.thread
             self.due = time.monotonic() + (EVERY if here else 0.0)
             if self.active and self._by_alarm:
                 ALARM.hurry()
             elif self.active:
                 _WATCHDOG.hurry()
+
+    def extend(self, seconds: float) -> None:
+        """Have the limit end so much later: what is waited for is not the agent's time."""
+        if self.active and self.reason is None and self._ends != float("inf"):
+            self._ends += seconds
+            self.due = self._ends
+            if self.later is not None:
+                self.later(seconds)
 
     def timed_out(self) -> str:
         """The reason of a turn that took too long."""
@@ -147,19 +157,19 @@ class Limit:
 
     def strike(self, frame: FrameType | None) -> None:
         """Try to end the turn; in its own thread (`frame`: what was interrupted) by raising Runaway."""
-        if self._puts_off(frame or _frame_of(self._thread)):
+        if self._puts_off(frame or _frame_of(self.thread)):
             return
         self._strikes += 1
         if self.reason is None:
             self.reason = self.timed_out()
         if self._strikes * EVERY > GRACE:
             _stop(self._stuck())
-        if self._is_async and not (self._is_blocked and _is_in_turn(frame or _frame_of(self._thread))):
+        if self._is_async and not (self._is_blocked and _is_in_turn(frame or _frame_of(self.thread))):
             self._cancel()
         elif frame is None:
             with self._lock:
                 if self.active:
-                    _raise_in(self._thread, self._trapping() if self._strikes >= TRAP_FROM else Runaway)
+                    _raise_in(self.thread, self._trapping() if self._strikes >= TRAP_FROM else Runaway)
         else:
             if self._strikes >= TRAP_FROM:
                 self._trap(list(_frames_above(frame)))
@@ -177,7 +187,7 @@ class Limit:
         return False
 
     def _cancel(self) -> None:
-        task = self._task
+        task = self.task
         self._is_blocked = True
         if task is None:  # trio's; a scope of its own cancels it
             return

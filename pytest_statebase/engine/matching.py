@@ -1,29 +1,25 @@
 """Which recorded call answers a call of the agent under test.
 
 The pool is the whole session. Among equal recorded calls that one answers before which the recording had made the same
-writes as this replay has: with the same writes behind them, two equal calls see the same world.
+writes as this replay has, in the same order: with the same writes behind them, two equal calls see the same world.
 """
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
 
 from ..compare.shapes import as_moment, is_near
-from ..ledger import (
-    Event,
-    Ledger,
-    ToolCalled,
-    TurnStarted,
-)
-from ..values import ABSENT, freeze
+from ..ledger import Ledger, ToolCalled, TurnStarted
+from ..values import freeze
+from .entries import Entry, Equals, Step, Worlds, by_world, rank
 from .given import Known
 from .volatile import Piece, mask, rename
+from .written import Writes
 
 _STEP_LIMIT = 10
 """Writes made at once, beyond which their order is not looked through: the subsets of 10 are a thousand."""
@@ -34,56 +30,6 @@ ordinal: which of the tool's calls in its turn it is, from 1; 0 where it has no 
 """
 Lenient = Callable[[str, Any], Iterable[Any]]
 """(tool, canonical arguments) → the same without arguments that recordings from before they were added lack."""
-
-
-@dataclass(slots=True, eq=False)
-class Entry:
-    """One recorded call in the pool."""
-
-    call: ToolCalled
-    turn: int
-    index: int
-    """Position among the calls of its turn, from 0."""
-    order: int
-    position: int
-    """Position of the event in the ledger."""
-    key: Hashable
-    arguments: Any
-    """Canonical."""
-    before_fork: bool
-    used: int = 0
-    writes_before: int = 0
-    """Digest of the multiset of writes that the recording had made before this call."""
-    step_base: int = 0
-    """The same before the call's step."""
-    siblings: tuple[Entry, ...] = ()
-    """The other writes of the same step. Made at once, they may come in any order, if they all come."""
-    nested: list[Entry] = field(default_factory=list)
-    """The calls made inside this one: answered and consumed with it."""
-    effects: list[Event] = field(default_factory=list)
-    """The state and memory events that this call caused: they happen again when it is answered."""
-
-    @property
-    def has_answer(self) -> bool:
-        """Whether the recording knows what came back; a call that was cut off has no result."""
-        return self.call.error is not None or self.call.result is not ABSENT
-
-
-@dataclass(slots=True)
-class _Step:
-    """The calls that were made at once."""
-
-    number: tuple[int, int] | None
-    base: int = 0
-    members: list[Entry] = field(default_factory=list)
-
-    def joined(self, entry: Entry) -> _Step | None:
-        """This step with `entry` in it, None where the entry belongs to the next one."""
-        if self.number is None or self.number != (entry.turn, entry.call.step):
-            return None
-        entry.step_base = self.base
-        self.members.append(entry)
-        return self
 
 
 @dataclass(slots=True)
@@ -114,21 +60,6 @@ def no_leniency(tool: str, arguments: Any) -> Iterable[Any]:
     return ()
 
 
-class Writes:
-    """Multisets of writes as one number each: equal multisets have equal digests, whatever their order."""
-
-    def __init__(self) -> None:
-        self._weights: dict[Hashable, int] = {}
-        self._random = random.Random(0)
-
-    def weight(self, key: Hashable) -> int:
-        """What one write with this key adds to a digest (128 random bits a key)."""
-        found = self._weights.get(key)
-        if found is None:
-            found = self._weights[key] = self._random.getrandbits(128)
-        return found
-
-
 class Pool:
     """The recorded calls of a session, ready to answer those of a replay that was forked at event `cut`.
 
@@ -148,15 +79,14 @@ class Pool:
         self._canonical = canonical
         self._is_write = is_write
         self._lenient = lenient
-        self._writes = Writes()
-        self._by_key: dict[Hashable, list[Entry]] = {}
+        self.writes = Writes()
+        self._by_key: dict[Hashable, Worlds] = {}
         self._masked: dict[Hashable, list[Entry]] | None = None
         self._known = Known(ledger)
+        self._at_once = False
+        """Whether any calls were made at once."""
         self._numbers: Counter[tuple[int, str]] = Counter()
         self.entries: list[Entry] = []
-        self.digest = 0
-        """Of the writes that the fork's history and this replay have made."""
-        self.made: list[Hashable] = []
         self.renames: dict[str, str] = {}
         """Made-up ids, recorded to replayed."""
         self._renamed_back: dict[str, str] = {}
@@ -165,8 +95,7 @@ class Pool:
     def _fill(self) -> None:
         turn, index = 0, 0
         parents: dict[int, Entry] = {}
-        step = _Step(None)
-        digest = 0
+        step = Step(None)
         for position, event in enumerate(self._ledger.events):
             if isinstance(event, TurnStarted):
                 turn, index, parents = event.number, 0, {}
@@ -177,28 +106,25 @@ class Pool:
                 if event.during in parents:
                     parents[event.during].nested.append(entry)
                     continue
-                self._by_key.setdefault(entry.key, []).append(entry)
-                step = step.joined(entry) or self._next_step(step, entry, digest)
-                entry.writes_before = digest
-                digest = self._written(entry, digest)
+                step = step.joined(entry) or self._next_step(step, entry)
+                self._place(entry, self._by_key.setdefault(entry.key, {}))
+                if self._is_write(event.tool):
+                    self.writes.record(entry.key, inherited=entry.before_fork)
             elif (cause := getattr(event, "during", None)) in parents:
                 parents[cause].effects.append(event)
         self._close_step(step.members)
 
-    def _next_step(self, step: _Step, entry: Entry, digest: int) -> _Step:
+    def _next_step(self, step: Step, entry: Entry) -> Step:
         self._close_step(step.members)
-        entry.step_base = digest
-        number = entry.call.step
-        return _Step(None if number is None else (entry.turn, number), digest, [entry])
+        number = None if entry.call.step is None else (entry.turn, entry.call.step)
+        return Step(number, self.writes.recorded_digest, len(self.writes.recorded)).take(entry)
 
-    def _written(self, entry: Entry, digest: int) -> int:
-        if not self._is_write(entry.call.tool):
-            return digest
-        digest += self._writes.weight(entry.key)
-        if entry.before_fork:
-            self.made.append(entry.key)
-            self.digest = digest
-        return digest
+    def _place(self, entry: Entry, worlds: Worlds) -> None:
+        world = self.writes.recorded_digest
+        entry.equals = worlds.get(world)
+        if entry.equals is None:
+            entry.equals = worlds[world] = Equals(world, len(self.writes.recorded))
+        entry.equals.add(entry)
 
     def _enter(self, call: ToolCalled, turn: int, index: int, position: int) -> Entry:
         ordinal = self._numbers[(turn, call.tool)] = self._numbers[(turn, call.tool)] + 1
@@ -210,8 +136,12 @@ class Pool:
         return entry
 
     def _close_step(self, members: list[Entry]) -> None:
+        self.writes.end_step()
+        if len(members) < 2:
+            return
+        self._at_once = True
         writes = [member for member in members if self._is_write(member.call.tool)]
-        for entry in members if len(members) > 1 else ():
+        for entry in members:
             entry.siblings = tuple(other for other in writes if other is not entry)
 
     def answer(
@@ -249,50 +179,59 @@ class Pool:
     def note_write(self, tool: str, key: Hashable) -> None:
         """A write of this replay that the record did not answer changes the world as well."""
         if self._is_write(tool):
-            self.digest += self._writes.weight(key)
-            self.made.append(key)
+            self.writes.make(key)
 
     def _use(self, entry: Entry) -> None:
         entry.used += 1
+        if entry.equals is not None:
+            entry.equals.spend(entry)
         self.note_write(entry.call.tool, entry.key)
         for nested in entry.nested:
             nested.used += 1
 
-    def _choose(self, candidates: list[Entry], tool: str, turn: int, agent: str | None = None) -> Found | None:
-        if self._is_write(tool):
-            candidates = [entry for entry in candidates if not entry.used]
-            if not candidates:
-                return None
-        same = [entry for entry in candidates if entry.writes_before == self.digest]
-        provisional = not same
-        if provisional:
-            same = [entry for entry in candidates if entry.siblings and self._within_step(entry)]
-        if same:
-            best = same[0] if len(same) == 1 else min(same, key=lambda e: _rank(e, turn, agent))
-            return Found(best, repeated=best.used > 0, provisional=provisional)
-        best = min(candidates, key=lambda e: (self._distance(e), *_rank(e, turn, agent)))
-        return Found(best, stale=True, repeated=best.used > 0)
+    def _choose(self, worlds: Worlds, tool: str, turn: int, agent: str | None = None) -> Found | None:
+        once, writes = self._is_write(tool), self.writes
+        same = worlds.get(writes.digest)
+        best = same.best(turn, agent, once=once) if same else None
+        if best is not None:
+            return Found(best, stale=not writes.in_order, repeated=best.used > 0)
+        within = [one for one in self._all(worlds, once) if self._within_step(one)] if self._at_once else []
+        if within:
+            best = min(within, key=lambda e: rank(e, turn, agent))
+            return Found(best, stale=not writes.in_order, repeated=best.used > 0, provisional=writes.in_order)
+        best = self._nearest(worlds, turn, agent, once)
+        return None if best is None else Found(best, stale=True, repeated=best.used > 0)
+
+    def _nearest(self, worlds: Worlds, turn: int, agent: str | None, once: bool) -> Entry | None:
+        """The one before which the recording had made most nearly the writes that the replay has made."""
+        answering = [equals for equals in worlds.values() if equals.fresh or (equals.spent and not once)]
+        by_count = self.writes.distances()
+        distances = [by_count[equals.written] for equals in answering]
+        nearest = min(distances, default=0)
+        found = [
+            one.best(turn, agent, once=once) for one, at in zip(answering, distances, strict=True) if at == nearest
+        ]
+        return min(filter(None, found), key=lambda one: rank(one, turn, agent), default=None)
+
+    @staticmethod
+    def _all(worlds: Worlds, once: bool) -> Iterator[Entry]:
+        for equals in worlds.values():
+            yield from equals.fresh
+            yield from () if once else equals.spent
 
     def _within_step(self, entry: Entry) -> bool:
         """Whether this replay has made, since the call's step began, nothing but other writes of that step."""
-        weights = [self._writes.weight(sibling.key) for sibling in entry.siblings]
-        rest = self.digest - entry.step_base
-        if len(weights) > _STEP_LIMIT:
+        size = len(self.writes.made) - entry.step_written
+        if not entry.siblings or not 0 <= size <= len(entry.siblings) <= _STEP_LIMIT:
             return False
-        return any(sum(some) == rest for size in range(len(weights) + 1) for some in combinations(weights, size))
+        rest = self.writes.digest - entry.step_digest
+        weights = [self.writes.weight(sibling.key) for sibling in entry.siblings]
+        return any(sum(some) == rest for some in combinations(weights, size))
 
     @staticmethod
     def siblings_made(entry: Entry) -> bool:
         """Whether the replay has made every other write of the call's step."""
         return all(sibling.used for sibling in entry.siblings)
-
-    def _distance(self, entry: Entry) -> int:
-        """How many writes the recording had made before this call that the replay has not, and the other way round."""
-        before = Counter(
-            e.key for e in self.entries[: entry.order] if e.call.during is None and self._is_write(e.call.tool)
-        )
-        made = Counter(self.made)
-        return (before - made).total() + (made - before).total()
 
     def _volatile(self, tool: str, arguments: Any, turn: int, clocks: list[datetime]) -> Found | None:
         shape, pieces = mask(arguments)
@@ -304,12 +243,12 @@ class Pool:
                 masked, recorded = mask(entry.arguments)
                 if recorded and entry.call.during is None:
                     self._masked.setdefault((entry.call.tool, masked), []).append(entry)
-        candidates = [
+        candidates = (
             entry
             for entry in self._masked.get((tool, shape), ())
             if self._renaming(entry, mask(entry.arguments)[1], pieces, clocks) is not None
-        ]
-        found = self._choose(candidates, tool, turn) if candidates else None
+        )
+        found = self._choose(by_world(candidates), tool, turn)
         if found is not None:
             names = self._renaming(found.entry, mask(found.entry.arguments)[1], pieces, clocks) or {}
             self.renames.update(names)
@@ -347,22 +286,26 @@ class Pool:
             return False
         return all(self._invented(*left, right[1]) for left, right in zip(old, new, strict=True))
 
-    def adopt(self, names: Mapping[str, str]) -> bool:
-        """Take ids for the same from now on, kept ones to replayed ones, where nobody gave them to the agent."""
+    def adopt(self, names: Mapping[str, str], before: int | None = None) -> bool:
+        """Take ids for the same from now on, kept ones to replayed ones, where nobody gave them to the agent.
+
+        before: the event from which on the recording has them from the agent itself; None where that is not known.
+        """
         for old, new in names.items():
             known, back = self.renames.get(old), self._renamed_back.get(new)
-            if (known, back) != (new, old) and (known or back or not self._invented("", old, new)):
+            if (known, back) != (new, old) and (known or back or not self._invented("", old, new, before)):
                 return False
         self.renames.update(names)
         self._renamed_back.update({new: old for old, new in names.items()})
         return True
 
-    def _invented(self, shape: str, old: Any, new: Any) -> bool:
+    def _invented(self, shape: str, old: Any, new: Any, before: int | None = None) -> bool:
         if shape == "time":
             clocks = [m for m in (as_moment(turn.started.at) for turn in self._ledger.turns) if m]
             return is_near(old, clocks) and is_near(new, [*clocks, now()])
         known = self._known
-        return old == new or not any((known.ever(old), known.ever(new), known.replayed(old), known.replayed(new)))
+        given = known.ever(old) if before is None else known.before(old, before)
+        return old == new or not any((given, known.ever(new), known.replayed(old), known.replayed(new)))
 
     def _recorded_clocks(self, entry: Entry) -> list[datetime]:
         at = next((turn.started.at for turn in self._ledger.turns if turn.number == entry.turn), None)
@@ -394,11 +337,6 @@ class Pool:
     def unused(self, turns: range | set[int]) -> int:
         """How many recorded calls of these turns answered nothing."""
         return sum(not entry.used and entry.turn in turns for entry in self.entries)
-
-
-def _rank(entry: Entry, turn: int, agent: str | None) -> tuple[bool, bool, bool, int]:
-    """The smallest is the best of several that answer equally well."""
-    return entry.used > 0, entry.turn != turn, agent is not None and entry.call.agent != agent, entry.order
 
 
 def _difference(recorded: Any, replayed: Any) -> int:

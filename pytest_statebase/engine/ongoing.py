@@ -11,7 +11,8 @@ from ..compare.shapes import as_moment
 from ..errors import StatebaseError
 from ..ledger import Ledger, Turn
 from .bounds import Bounds
-from .matching import Entry, now
+from .entries import Entry
+from .matching import now
 
 
 class Ongoing:
@@ -33,6 +34,9 @@ class Ongoing:
 
     def run_away(self, reason: str) -> None:
         """Told that the turn goes on calling beyond all bounds; a turn with a runner is ended."""
+
+    def put_off(self, seconds: float) -> None:
+        """Told that the turn waits for a provider, which is not the agent's time."""
 
     def clocks(self) -> list[datetime]:
         """The turn's own time: when it was recorded, where its clock starts, and now, for what comes from outside."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..errors import ForkError, OptionError
 from ..ledger import ForkPoint
+from ..wire.hosts import Hosts
 from .pins import as_pins
 from .tools import Tool, find_tools
+from .web.options import WebOptions, web_options
 
 Mode = Literal["continuous", "isolated"]
 Unrecorded = Literal["fail", "simulate", "call"]
@@ -35,6 +37,11 @@ class ReplayOptions:
     clock: Clock = "recorded"
     pin: tuple[str, ...] = ()
     """What chance is made the same on every run: `random`, `uuid`."""
+    allowed_hosts: Hosts = field(default_factory=Hosts)
+    """What a replay may reach."""
+    blocked_hosts: Hosts = field(default_factory=Hosts)
+    """What is refused without a verdict."""
+    web: WebOptions = field(default_factory=WebOptions)
 
 
 def make_options(
@@ -48,10 +55,15 @@ def make_options(
     turn_timeout: float = 60.0,
     clock: str = "recorded",
     pin: Iterable[str] = (),
+    allowed_hosts: Iterable[str] = (),
+    blocked_hosts: Iterable[str] = (),
+    web: WebOptions | None = None,
+    **live: Any,
 ) -> ReplayOptions:
     """Options from what people write.
 
-    Raises OptionError, ForkError or ToolError for what means nothing.
+    live: what `web_options` takes, where `web` is not given. Raises OptionError, ForkError or ToolError for what means
+    nothing.
     """
     if mode not in (None, "continuous", "isolated"):
         raise OptionError(f"{mode!r} is no mode", remedy="Modes are continuous and isolated.")
@@ -80,6 +92,9 @@ def make_options(
         turn_timeout,
         clock,  # type: ignore[arg-type]
         as_pins(pin),
+        Hosts.parse(allowed_hosts),
+        Hosts.parse(blocked_hosts),
+        web_options(**live) if web is None else web,
     )
 
 

@@ -6,6 +6,7 @@ Knows nothing of any test framework. `replay` and `replay_async` are the public 
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -19,6 +20,7 @@ from ..compare.known import known_uses
 from ..compare.model import Observed, ReplayResult
 from ..errors import AgentError
 from ..ledger import ForkPoint, Ledger, Turn, TurnStarted
+from ..wire.intercept import intercepted
 from .agents import Agent, BoundAgent, as_agent, is_awaitable, loop_is_running
 from .alarm import ALARM
 from .binding import unbound_calls
@@ -32,6 +34,9 @@ from .reshape import reshaped
 from .tools import Tool, stubbed, with_marked
 from .turn import TurnRun
 from .upkeep import unused_rules, upkeep_of
+from .web.doorway import door_here
+from .web.fence import Fence, fenced
+from .web.options import HttpMode, ModelMode
 
 
 def replay(
@@ -47,6 +52,13 @@ def replay(
     turn_timeout: float = 60.0,
     clock: Clock = "recorded",
     pin: Iterable[str] = (),
+    allowed_hosts: Iterable[str] = (),
+    blocked_hosts: Iterable[str] = (),
+    http: HttpMode = "none",
+    model: ModelMode = "recorded",
+    model_hosts: Iterable[str] = (),
+    max_model_calls: int | None = None,
+    keep: str | os.PathLike[str] | None = None,
 ) -> ReplayResult:
     """Fork a recorded session, replay its turns against `agent` with every tool answered from the recording, and judge.
 
@@ -57,6 +69,11 @@ def replay(
     `simulator(call, state, cassette)`, or `call`, which runs the real tool where it is marked `live: true`.
     turn_timeout: seconds that a turn may take, 0 for no limit. clock: `recorded`, so that a turn begins when it was
     recorded, or `real`. pin: `random`, `uuid`, to seed for each turn.
+    allowed_hosts: what it may reach (`host`, `host:port`, `*.example.com`); blocked_hosts: what is refused without a
+    verdict.
+    http: what but model calls goes live: `none`, `new_episodes` (what no recording answers) or `all`.
+    model: which model calls go live: none (`recorded`), those that no recording answers (`auto`) or all (`live`), at
+    most `max_model_calls`. model_hosts: further hosts of models. keep: a directory where live answers are kept.
     Raises StatebaseError (AgentError, ToolError, ForkError, RecordError, …) where the replay cannot begin.
     """
     options = make_options(
@@ -69,6 +86,13 @@ def replay(
         turn_timeout=turn_timeout,
         clock=clock,
         pin=pin,
+        allowed_hosts=allowed_hosts,
+        blocked_hosts=blocked_hosts,
+        http=http,
+        model=model,
+        model_hosts=model_hosts,
+        max_model_calls=max_model_calls,
+        keep=keep,
     )
     return run(cassette, as_agent(agent), options)
 
@@ -136,15 +160,19 @@ class _Replays:
         self.unused = 0
         self.started = time.perf_counter()
         self.pinned: tuple[str, ...] = ()
+        self.pending = options.web.pending_for(cassette, str(self.point), agent.name)
         self._clock_follows = False
         self._runner: asyncio.Runner | None = None
         self._forks: list[Fork] = []
+        self._fence: Fence | None = None
         cut = self.ledger.cut(self.point)
         self.first = self.ledger.next_number() if cut >= len(self.ledger.events) else _first_turn(self.ledger, cut)
 
     def turns(self, stack: ExitStack) -> Iterator[TurnRun]:
         """Each turn to be replayed, one after the other, while the tools are stubbed."""
         stack.enter_context(stubbed(self.options.tools))
+        stack.enter_context(intercepted(door_here))
+        self._fence = stack.enter_context(fenced(self.options.allowed_hosts, self.options.blocked_hosts))
         wanted = [t for t in self.ledger.turns if self.first <= t.number <= self.until and not is_history(t)]
         self._pin(wanted, stack)
         stack.enter_context(ALARM.kept())
@@ -170,8 +198,15 @@ class _Replays:
         self.pinned = (("clock",) if self._clock_follows else ()) + self.options.pin
 
     def _fork(self, point: ForkPoint) -> Fork:
-        fork = Fork(self.cassette, self.options, self.rules, point, id=self.ledger.fork_id(self.point))
-        fork.clock_follows = self._clock_follows
+        fork = Fork(
+            self.cassette,
+            self.options,
+            self.rules,
+            point,
+            id=self.ledger.fork_id(self.point),
+            pending=self.pending,
+        )
+        fork.clock_follows, fork.fence = self._clock_follows, self._fence
         self._forks.append(fork)
         return fork
 
@@ -198,6 +233,14 @@ class _Replays:
             self._runner = stack.enter_context(asyncio.Runner())
         return self._runner
 
+    def _close_pending(self) -> None:
+        """A live run that came to its end is told from one that has to go on."""
+        if self.pending is not None and self.options.web.is_live and not self._is_inconclusive():
+            self.pending.complete()
+
+    def _is_inconclusive(self) -> bool:
+        return any(seen.inconclusive is not None for seen in self.observed)
+
     def result(self) -> ReplayResult:
         """The replay, judged."""
         plan = self.cassette.plan
@@ -216,10 +259,15 @@ class _Replays:
             bind=self._forks[-1].canonical.bind if self._forks else None,
             made_up=self._forks[-1].pool.made_up if self._forks else None,
             accepted=self.cassette.accepted.turns if self.cassette.accepted else None,
+            exchanges=self.cassette.http.exchanges if self.cassette.http else (),
+            accepted_exchanges=self.cassette.accepted_http.exchanges if self.cassette.accepted_http else (),
+            is_model=self.options.web.hosts.is_model,
         )
+        self._close_pending()
         for fork in self._forks:
             self.warnings += fork.closing_warnings()
             self.unused += fork.unused()
+        self.warnings += self._fence.refused if self._fence else ()
         if self.stopped is None:
             self.warnings += [f"the ignore rule `{rule}` hid nothing" for rule in unused_rules(plan, self.rules)]
         return ReplayResult(

@@ -1,9 +1,9 @@
 """Answers from the recordings of other sessions, for calls that a session's own record does not know.
 
 Nothing proves that two sessions saw the same world, and much proves that they did not. So only reads that name what
-they ask for (they have arguments) are answered, by recordings with the same writes before them, of tools that have told
-this session and another one the same when both asked the same, and only while no two of all the sessions contradict
-each other. Every such answer is marked.
+they ask for (they have arguments) are answered, by recordings with the same writes in the same order before them, of
+tools that have told this session and another one the same when both asked the same, and only while no two of all the
+sessions contradict each other. Every such answer is marked.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .reshape import reshaped
 from .volatile import rename
 
 _LONG_ENOUGH = 6
-World = frozenset[tuple[Hashable, int]]
-"""The writes that were made before a call, each with how often."""
+World = tuple[Hashable, ...]
+"""The writes that were made before a call, in their order."""
 Asked = tuple[Hashable, World]
 """Tool and arguments that count, and the world in which they were asked."""
 
@@ -71,7 +71,7 @@ class Siblings:
             return None
         if self._index is None:
             self._index = self._indexed()
-        return self._index.get(((tool, freeze(arguments)), _world(Counter(made)))) if tool in self._shared else None
+        return self._index.get(((tool, freeze(arguments)), tuple(made))) if tool in self._shared else None
 
     def _indexed(self) -> dict[Asked, SiblingAnswer]:
         answers: dict[Asked, SiblingAnswer] = {}
@@ -93,8 +93,7 @@ class Siblings:
     def _reads(self, ledger: Ledger) -> list[tuple[Asked, SiblingAnswer]]:
         """The answered reads of one session, each with the writes before it."""
         found: list[tuple[Asked, SiblingAnswer]] = []
-        writes: Counter[Hashable] = Counter()
-        world = _world(writes)
+        world: World = ()
         same_id = same_session(ledger.id, self.own.id)
         for turn in ledger.turns:
             numbers: Counter[str] = Counter()
@@ -106,8 +105,7 @@ class Siblings:
                 arguments = self.canonical(call.tool, rename(call.arguments, same_id), numbers[call.tool])
                 key = (call.tool, freeze(arguments))
                 if self.is_write(call.tool):
-                    writes[key] += 1
-                    world = _world(writes)
+                    world = (*world, key)
                 elif index not in causes and (call.error is not None or call.result is not ABSENT):
                     outcome = freeze([rename(call.result, same_id), call.error])
                     found.append(((key, world), SiblingAnswer(call, ledger.id, turn.number, outcome)))
@@ -117,10 +115,6 @@ class Siblings:
 def same_session(sibling: str, own: str) -> dict[str, str]:
     """A sibling's id as it reads in this session; a short one may stand for anything in a text, and stays."""
     return {sibling: own} if len(sibling) >= _LONG_ENOUGH else {}
-
-
-def _world(writes: Counter[Hashable]) -> World:
-    return frozenset(writes.items())
 
 
 def _volatile(reads: list[tuple[Asked, SiblingAnswer]]) -> set[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any
 
+from .frameworks import injected
 from .trampoline import kind_of
 
 CONTEXT_NAMES = frozenset(
@@ -46,6 +47,8 @@ class Tool:
     """The code that was stubbed last and the code that stubs it."""
     _defaults: dict[str, Any] = field(init=False)
     _wraps: bool = field(init=False)
+    _injected: frozenset[str] = field(init=False)
+    """Parameters that a framework fills in by their annotation."""
     _async_inside: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -56,6 +59,7 @@ class Tool:
         self._defaults |= {p.name: [] for p in parameters if p.kind is p.VAR_POSITIONAL}
         self._wraps = hasattr(self.function, "__wrapped__")
         inner = inspect.unwrap(self.function)
+        self._injected = injected(inner) if isinstance(inner, FunctionType) else frozenset()
         self._async_inside = not kind_of(self.function.__code__) and inspect.iscoroutinefunction(inner)
 
     @property
@@ -82,7 +86,8 @@ class Tool:
 
     def _is_context(self, name: str, value: Any) -> bool:
         """Whether an argument is the machinery of a framework rather than something the model chose."""
-        return (name in CONTEXT_NAMES or name in self.given) and not isinstance(value, _PLAIN)
+        given = name in CONTEXT_NAMES or name in self.given
+        return name in self._injected or (given and not isinstance(value, _PLAIN))
 
     def _flatten(self, named: dict[str, Any]) -> dict[str, Any]:
         for parameter in self.signature.parameters.values():

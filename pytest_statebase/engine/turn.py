@@ -7,6 +7,7 @@ import contextvars
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -99,6 +100,10 @@ class TurnRun(Ongoing):
         self.limit.expire(reason)
         raise Runaway
 
+    def put_off(self, seconds: float) -> None:
+        """Have the time limit of the turn end later."""
+        self.limit.extend(seconds)
+
     def _close(self) -> None:
         """The agent is done: nothing that it left behind takes part in the turn any more."""
         self.limit.disarm()
@@ -148,8 +153,10 @@ class TurnRun(Ongoing):
             self.observed.error = {"type": Runaway.__name__, "message": text}
             self.stopped = f"turn {self.turn.number} ran away"
         else:
-            missed = next(call for call in self.observed.calls if call.unrecorded)
-            missed.explanation = f"{missed.explanation}\n{text}"
+            made: list[Any] = [*self.observed.calls, *self.observed.requests]
+            missed = next((one for one in made if one.unrecorded), None)
+            if missed is not None:
+                missed.explanation = f"{missed.explanation}\n{text}"
         self._end(AgentReply())
 
     def _failed(self, error: BaseException) -> None:
@@ -190,10 +197,20 @@ async def _within(limit: Limit, awaitable: Any) -> Any:
     if trio is None or not limit.seconds or not trio.lowlevel.in_trio_task():
         return await awaitable
     with trio.move_on_after(limit.seconds) as scope:
+        limit.later = _puts_off(scope, trio.lowlevel.current_trio_token())
         return await awaitable
     if scope.cancelled_caught:
         limit.expire(limit.timed_out())
     raise Runaway
+
+
+def _puts_off(scope: Any, token: Any) -> Callable[[float], None]:
+    """What has a scope of trio end later, from whatever thread."""
+
+    def put_off(seconds: float) -> None:
+        scope.deadline += seconds
+
+    return lambda seconds: token.run_sync_soon(put_off, seconds)
 
 
 def _trace(error: BaseException) -> str:

@@ -23,10 +23,15 @@ from ..engine.offer import Offer
 from ..engine.snapshot import error_record, snapshot
 from ..engine.streams import AWAITED, Stream, Watch
 from ..engine.tools import Tool, current, find_tools, stubbed, with_marked
+from ..engine.web.doorway import door_here
 from ..errors import AgentError, UnstorableError
 from ..ledger import Event, Ledger, SessionCreated, SessionEnded, ToolCalled, TurnAdded, TurnStarted
 from ..statebase import LocalClient, RunningTurn
 from ..values import ABSENT, TypedData, copy_value
+from ..wire.doors import Decision
+from ..wire.exchange import Exchange, Request
+from ..wire.intercept import intercepted
+from .traffic import Traffic
 
 _inside: ContextVar[int | None] = ContextVar("statebase_recorded_call", default=None)
 
@@ -40,11 +45,13 @@ def record_session(
     state: Any = ABSENT,
     agent_id: str | None = None,
     user_id: str | None = None,
+    http: list[Exchange] | None = None,
 ) -> Ledger:
     """Hand `inputs` to an agent one after the other, with its tools running live, and record what happens.
 
     agent: as for `replay`. inputs: what the user says, None for a turn in which the agent speaks first.
     tools: patterns such as `myapp.tools:*`. state: the initial state, version 0.
+    http: filled with the HTTP exchanges of agent and tools, secrets taken out; `write_http` stores them.
     Returns the ledger; `write_record` stores it. An exception of the agent is recorded as its turn's error.
     """
     recording = _Recording(
@@ -52,9 +59,11 @@ def record_session(
         SessionCreated(session_id, agent_id, user_id, _now(), copy_value(state)),
         with_marked(find_tools(tools)),
     )
-    with stubbed(recording.tools), ExitStack() as stack:
+    with stubbed(recording.tools), intercepted(door_here), ExitStack() as stack:
         for said in inputs:
             recording.turn(said, stack)
+    if http is not None:
+        http.extend(recording.traffic.exchanges())
     return recording.finished()
 
 
@@ -83,6 +92,11 @@ class _Recording:
         self._in_flight = 0
         self._step = 0
         self._runner: asyncio.Runner | None = None
+        self.traffic = Traffic()
+
+    def door(self, request: Request) -> Decision:
+        """Let an HTTP request go out, and keep it with its answer."""
+        return self.traffic.let_out(request, len(self.ledger.turns), _inside.get())
 
     def turn(self, said: str | None, stack: ExitStack) -> None:
         """One turn: the input, the agent's work, its reply."""

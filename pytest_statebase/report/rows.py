@@ -11,6 +11,7 @@ from ..ledger import ToolCalled, Turn
 from ..values import ABSENT, same
 from .jsonsafe import json_safe, short_text
 from .notes import evolution_row, known_row
+from .requestrows import requests_row, turn_requests
 from .upkeep import upkeep_row
 
 Row: TypeAlias = dict[str, Any]
@@ -57,6 +58,9 @@ def result_to_row(result: ReplayResult, *, nodeid: str | None = None, reads: Col
     if result.pinned:
         row["pinned"] = list(result.pinned)
     row |= evolution_row(result)
+    requests = requests_row(result)
+    if requests:
+        row["requests"] = requests
     if nodeid is not None:
         row["nodeid"] = nodeid
     return row
@@ -117,6 +121,8 @@ def _turn(turn: TurnResult, reads: Collection[str]) -> Row:
         row["beyond_until"] = True
     if turn.known or turn.expired:
         row |= known_row(turn)
+    if replayed is not None and replayed.requests and not unchanged:
+        row["requests"] = turn_requests(replayed)
     if turn.reason is not None:
         row["reason"] = turn.reason
     return row

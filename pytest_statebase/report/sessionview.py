@@ -24,6 +24,7 @@ from .grouping import (
     told_sides,
 )
 from .notes import expired_text, known_text
+from .requestview import requests_view
 from .rows import Row
 from .show import one_line, pretty, shorten, shorten_pair, size_text, structure, visible
 from .viewmodel import SLUGS, CallSide, CallView, DivergenceView, Link, Mark, Pair, SessionView, ShortTurn, TurnView
@@ -117,6 +118,7 @@ def _turn(turn: Row, anchor: str, cause_turn: Row | None, limit: int, is_bad: bo
         folded=_fold(turn, is_bad),
         replayed=replayed is not None,
         has_baseline=accepted is not None,
+        requests=requests_view([one for one in turn.get("requests", ()) if full or one.get("explanation")]),
     )
 
 

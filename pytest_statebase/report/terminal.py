@@ -35,6 +35,7 @@ from .grouping import (
 from .notes import expired_text, known_text
 from .rows import Row
 from .show import one_line, shorten, shorten_pair, visible
+from .traffic import is_stale_alone, stale_text, traffic_texts
 
 __all__ = [
     "Line",
@@ -144,6 +145,9 @@ def _turn(turn: Row, cause_turn: Row | None, verbosity: int) -> Iterator[Line]:
     for call in turn["calls"]:
         if call.get("explanation"):
             yield from _block(call["explanation"])
+    for request in turn.get("requests", ()):
+        if request.get("explanation") and request["explanation"] != turn.get("reason"):
+            yield from _block(request["explanation"])
     if turn.get("reason"):
         yield from _block(turn["reason"])
 
@@ -282,7 +286,11 @@ def summary_lines(rows: Sequence[Row], *, verbosity: int = 0, report: str | None
             lines.append(_labelled(group, _group_text(rows, group), COLOURS[group]))
     if verbosity >= 0:
         lines.append(_labelled("calls", calls_line(counted.calls), {}))
+        lines += [_labelled(label, text, {}) for label, text in traffic_texts(rows)]
         lines += _causes(rows, verbosity)
+    stale = stale_text(rows)
+    if stale:
+        lines.append(_labelled("stale", visible(stale), YELLOW))
     if report:
         lines.append(_labelled("report", visible(report), {}))
     return lines
@@ -309,7 +317,8 @@ def _labelled(label: str, text: str, markup: dict[str, bool]) -> Line:
 
 
 def _failed(rows: Sequence[Row], most: int) -> Iterator[Line]:
-    failed = [row for row in rows if group_of_row(row) in (Group.FAIL, Group.COULD_NOT_RUN)]
+    bad = (Group.FAIL, Group.COULD_NOT_RUN)
+    failed = [row for row in rows if group_of_row(row) in bad and not is_stale_alone(row)]
     for row in failed[:most]:
         group = group_of_row(row)
         warn = [(" (gate: warn)", YELLOW)] if row["gate"] == "warn" else []

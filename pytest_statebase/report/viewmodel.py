@@ -94,6 +94,19 @@ class CallView:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestView:
+    """An HTTP request or a model call of the replayed side."""
+
+    method: str
+    address: str
+    kind: str
+    """`request` or `model call`."""
+    answer: str
+    flags: Sequence[Mark]
+    explanation: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TurnView:
     """A turn that needs a look."""
 
@@ -125,6 +138,7 @@ class TurnView:
     replayed: bool
     has_baseline: bool = False
     """What was accepted stands between the two sides."""
+    requests: Sequence[RequestView] = ()
 
 
 @dataclass(frozen=True, slots=True)

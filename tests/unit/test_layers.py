@@ -24,12 +24,28 @@ LAYERS = (
     ("statebase",),
     ("cassette",),
     ("ledger",),
+    ("wire",),
     ("values", "marks"),
     ("errors",),
 )
 PART_OF = {"hookspecs": "plugin", "events": "ledger", "traces": "ledger"}
 RANK = {name: rank for rank, layer in enumerate(reversed(LAYERS)) for name in layer}
-HEAVY = ("deepdiff", "jinja2", "vcr", "httpx", "jsonpatch", "pydantic", "tqdm", "click")
+HEAVY = (
+    "deepdiff",
+    "jinja2",
+    "vcr",
+    "httpx",
+    "httpx2",
+    "httpcore",
+    "httpcore2",
+    "aiohttp",
+    "urllib3",
+    "requests",
+    "jsonpatch",
+    "pydantic",
+    "tqdm",
+    "click",
+)
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -142,7 +142,9 @@ def test_hand_edited_values_stay_text(tmp_path: Path) -> None:
         ("known: [{until: 2026-11-01}]", "2:9", "without `fingerprint`"),
         ("known: [{fingerprint: 0123456789ab, until: soon}]", "2:37", "is no day"),
         ("known: [{fingerprint: 0123, until: 2026-11-01}]", "2:10", "is no fingerprint"),
-        ("http: x", "2:1", "unknown key `http`"),
+        ("https: x", "2:1", "unknown key `https`"),
+        ("http: x", "2:1", "'x' is no HTTP recording"),
+        ("http: {files: x.yaml}", "2:8", "unknown key `files` in `http`"),
         ("expect:\n  2:\n    ouput: {}", "4:5", "unknown key `ouput` in `expect.2`\n  Did you mean `output`?"),
         ("expect: {2: {output: {contain: x}}}", "2:23", "unknown key `contain` in `expect.2.output`"),
         (

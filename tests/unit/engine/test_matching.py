@@ -117,11 +117,37 @@ def test_the_same_writes_before_choose_among_equal_calls() -> None:
     assert result.counts()["stale"] == 0
 
 
-def test_writes_in_another_order_are_the_same_world() -> None:
-    calls: list[Call] = [("pay", {"n": 1}, "a"), ("pay", {"n": 2}, "b"), ("balance", {}, 7)]
-    script = Script([("pay", {"n": 2}), ("pay", {"n": 1}), ("balance", {})])
-    run(recording(calls), script, reads=("balance",))
-    assert script.got[-1] == 7
+@pytest.mark.parametrize("together", [False, True])
+def test_the_same_writes_in_another_order_answer_with_a_flag(together: bool) -> None:
+    calls: list[Call] = [("set", {"x": 1}, "a"), ("set", {"x": 2}, "b"), ("get", {}, 2), ("set", {"x": 3}, "c")]
+    script = Script([("set", {"x": 2}), ("set", {"x": 1}), ("get", {}), ("set", {"x": 3})], [("get", {})])
+    result = run(recording(calls, [("get", {}, 3)], steps=together), script, reads=("get",))
+    assert script.got == ["b", "a", 2, "c", 3]
+    calls_made = [call for turn in result.turns for call in turn.calls]
+    assert [call.stale for call in calls_made] == [not together] * 5
+
+
+def test_what_was_written_in_its_order_before_another_step_is_no_reordering() -> None:
+    """The calls of a step have no order among them, but all of them come before those of the next step."""
+    ledger = Ledger([SessionCreated("sess_1", at=AT), TurnStarted(1, {"type": "text", "content": "hi"}, AT)])
+    for number, step in ((1, 1), (2, 1), (3, 2), (4, 2)):
+        ledger.append(ToolCalled("set", {"x": number}, result=number, step=step))
+    ledger.append(ToolCalled("get", {}, result=4, step=3))
+    ledger.append(TurnAdded({"type": "text", "content": "done"}))
+    for order, stale in (((2, 1, 4, 3), False), ((1, 3, 2, 4), True), ((3, 4, 1, 2), True)):
+        script = Script([*(("set", {"x": number}) for number in order), ("get", {})])
+        result = run(ledger, script, reads=("get",))
+        assert script.got == [*order, 4]
+        assert result.turn(1).calls[-1].stale is stale
+
+
+def test_a_fork_in_mid_session_goes_on_in_the_recorded_order() -> None:
+    calls: list[Call] = [("set", {"x": 1}, "a"), ("set", {"x": 2}, "b")]
+    ledger = recording(calls, [("get", {}, 2), ("set", {"x": 3}, "c")], [("get", {}, 3)])
+    script = Script([], [("get", {}), ("set", {"x": 3})], [("get", {})])
+    result = run(ledger, script, reads=("get",), fork="turn 2")
+    assert script.got == [2, "c", 3]
+    assert result.counts()["stale"] == 0
 
 
 def test_other_writes_before_flag_the_answer_as_stale() -> None:

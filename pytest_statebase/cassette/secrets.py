@@ -1,0 +1,127 @@
+"""How secrets look: the names that they have, and the forms of keys that providers publish."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+_ENDS = (
+    "apikey", "accesskey", "accesskeyid", "secretkey", "privatekey", "signingkey", "encryptionkey", "masterkey",
+    "accountkey", "sharedkey", "servicekey", "subscriptionkey", "functionskey", "authkey", "licensekey", "sessionkey",
+    "hmackey", "secret", "password", "passwd", "passphrase", "passcode", "token", "jwt", "authorization",
+    "connectionstring",
+)  # fmt: skip
+_NAMES = frozenset({
+    "pwd", "otp", "csrf", "xsrf", "bearer", "cookie", "cookies", "setcookie", "credential", "credentials",
+    "awscredentials", "clientcredentials", "clientassertion", "codeverifier", "samlresponse", "secretstring",
+    "secretvalue", "secrets", "apikeys", "passwords", "passwordconfirmation", "passwordconfirm", "passwordhash",
+    "password1", "password2",
+})  # fmt: skip
+_IN_ADDRESSES = frozenset({"sig", "signature", "auth", "pass", "hmac", "bearertoken"})
+_SIGNED = ("amzsignature", "amzcredential", "googsignature", "googcredential")
+_HARMLESS = re.compile(
+    r"(?:next|prev|previous|page|pagination|continuation|cursor|sync|delta|resume|skip|eos|bos|pad|unk|sep|cls|mask|stop|"
+    r"start|begin|end|first|last|max|min|num|total|input|output|prompt|completion|cached?|special|image|audio|text|"
+    r"think|thinking|reasoning|decoder|forced|per)token"
+)
+"""Cursors of lists, and the tokens of language models."""
+_NUMERIC = ("password", "passwd", "pwd", "passcode", "otp", "secret")
+_NOT_LETTERS = re.compile(r"[^a-z0-9]+")
+
+
+@lru_cache(4096)
+def _plain(name: str) -> str:
+    return _NOT_LETTERS.sub("", name.lower())
+
+
+@lru_cache(4096)
+def is_secret_name(name: str) -> bool:
+    """Whether a field of that name holds a secret: `api_key`, `accessToken`, `X-Vault-Token`, but no `max_tokens`."""
+    plain = _plain(name)
+    return plain in _NAMES or (plain.endswith(_ENDS) and not (plain.endswith("token") and _is_cursor(plain)))
+
+
+def _is_cursor(plain: str) -> bool:
+    return any(match.end() == len(plain) for match in _HARMLESS.finditer(plain))
+
+
+def is_secret_parameter(name: str, value: str) -> bool:
+    """The same for a parameter of a query or a form, where signatures and some short names are secrets as well."""
+    plain = _plain(name)
+    if plain == "key":
+        return (
+            len(value) >= 16 and value.isascii() and any(map(str.isdigit, value)) and _KEY.fullmatch(value) is not None
+        )
+    return plain in _IN_ADDRESSES or plain.endswith(_SIGNED) or is_secret_name(name)
+
+
+def is_secret_header(name: str) -> bool:
+    """The same for a header, where `X-Hub-Signature` is one as well."""
+    plain = _plain(name)
+    return "signature" in plain or plain in ("xauth", "auth") or is_secret_name(name)
+
+
+def holds_secret_numbers(name: str) -> bool:
+    """Whether a number under that name is a secret, too; of `token` it is a count."""
+    return _plain(name).endswith(_NUMERIC)
+
+
+_KEY = re.compile(r"[A-Za-z0-9_.~-]+")
+
+FORMATS: Final = re.compile(
+    r"""(?<![A-Za-z0-9])(?:
+      sk-(?:(?:ant|proj|or|svcacct|admin|live|test)-|(?=[A-Za-z_-]*[0-9])|(?=[A-Za-z0-9]{16}))[A-Za-z0-9_-]{16,}
+    | (?:sk|rk|pk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}
+    | (?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}(?![A-Za-z0-9])
+    | gh[pousr]_[A-Za-z0-9]{20,}
+    | github_pat_[A-Za-z0-9_]{20,}
+    | gl(?:pat|ptt|dt|rt|cbt|oas|soat)-[A-Za-z0-9_-]{16,}
+    | xox[abceoprs]-[A-Za-z0-9-]{10,}
+    | xapp-[0-9]-[0-9A-Za-z-]{16,}
+    | AIza[A-Za-z0-9_-]{30,}
+    | ya29\.[A-Za-z0-9_-]{16,}
+    | GOCSPX-[A-Za-z0-9_-]{20,}
+    | eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)*
+    | (?:gsk|hf|npm|r8|ntn|glsa|sgp|rpa|fw|tgp_v1)_[A-Za-z0-9]{20,}
+    | (?:lsv2_(?:pt|sk)|lin_api|dop_v1|doo_v1|shp(?:at|ca|pa|ss)|sbp|sb_(?:secret|publishable))_[A-Za-z0-9_]{16,}
+    | dckr_pat_[A-Za-z0-9_-]{20,}
+    | (?:xai|pplx|csk|fc)-[A-Za-z0-9]{32,}
+    | tvly-(?:dev-|prod-)?[A-Za-z0-9]{20,}
+    | nvapi-[A-Za-z0-9_-]{40,}
+    | pat[A-Za-z0-9]{14}\.[0-9a-f]{64}
+    | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
+    | pypi-[A-Za-z0-9_-]{32,}
+    | hv[sbr]\.[A-Za-z0-9_-]{24,}
+    )""",
+    re.VERBOSE,
+)
+"""Keys as their providers make them."""
+
+IN_CONTEXT: Final = (
+    (
+        ("Bearer ", "bearer ", "BEARER ", "Basic ", "basic ", "BASIC "),
+        re.compile(
+            r"(?P<kept>\b(?:[Bb]earer|BEARER|[Bb]asic|BASIC) )(?=[A-Za-z._~+/-]*[0-9])[\w.~+/-]{15,}=*", re.ASCII
+        ),
+    ),
+    (
+        ("AccountKey=", "SharedAccessKey="),
+        re.compile(r"(?P<kept>\b(?:AccountKey|SharedAccessKey)=)(?!REDACTED)[A-Za-z0-9+/_-]{16,}=*"),
+    ),
+    (
+        ("hooks.slack.com/", "/api/webhooks/"),
+        re.compile(
+            r"(?P<kept>hooks\.slack\.com/(?:services|workflows)/|/api/webhooks/\d+/)(?!REDACTED)[A-Za-z0-9_/-]{20,}"
+        ),
+    ),
+    (("/bot",), re.compile(r"(?P<kept>/bot)\d{6,}:[A-Za-z0-9_-]{30,}")),
+)
+"""What tells that a pattern may match, and the pattern: what its group `kept` matches stays."""
+
+PRIVATE_KEY: Final = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:.*?-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|(?:(?:\\+[rn]|\s)*[A-Za-z0-9+/=]{16,})+"
+    r"(?:(?:\\+[rn]|\s)+[A-Za-z0-9+/=]{1,15}(?=\W*\Z))?)",
+    re.DOTALL,
+)

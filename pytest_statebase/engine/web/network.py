@@ -1,0 +1,247 @@
+"""The HTTP side of a fork: what becomes of each request that the agent makes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextvars import Context
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from ...cassette import Cassette
+from ...cassette.redaction import redacted, redacted_exchange
+from ...compare import IgnoreRules
+from ...compare.model import ReplayedRequest, Source
+from ...errors import StatebaseError, UnrecordedCall
+from ...wire.clients.going import GAVE_UP
+from ...wire.doors import Decision, Live
+from ...wire.exchange import Answer, Exchange, Failure, Request
+from .budget import WaitPolicy
+from .explain import explain
+from .inventions import Inventions, told_by
+from .modeldiff import difference, nearest
+from .options import WebOptions
+from .pending import Pending
+from .pool import Exchanges, Found, Missed
+
+if TYPE_CHECKING:
+    from ..matching import Pool
+    from ..ongoing import Ongoing
+
+_FAILS = frozenset({401, 403, 408, 409, 429})
+"""Besides 5xx: what a provider answers that says nothing of the agent."""
+
+
+class Network:
+    """Answers the requests of one fork from its recordings, or lets them go live where the options say so.
+
+    first: the first turn that is replayed. ids: knows which ids the agent was given. pending: answers of live runs that
+    nobody has accepted yet.
+    """
+
+    def __init__(
+        self,
+        cassette: Cassette,
+        web: WebOptions,
+        rules: IgnoreRules,
+        first: int,
+        pending: Pending | None,
+        ids: Pool,
+    ) -> None:
+        self.web = web
+        self.ids = ids
+        self.rules = rules
+        self.lock = threading.RLock()
+        self.recorded = cassette.http.exchanges if cassette.http else ()
+        accepted = cassette.accepted_http.exchanges if cassette.accepted_http else ()
+        self.accepted = accepted
+        self.pool = self._pool(cassette, rules, first, self.recorded, accepted)
+        self.pending = pending
+        self.waiting = self._pool(cassette, rules, first, (), self._waiting(pending))
+
+    def _pool(
+        self,
+        cassette: Cassette,
+        rules: IgnoreRules,
+        first: int,
+        recorded: tuple[Exchange, ...],
+        accepted: tuple[Exchange, ...],
+    ) -> Exchanges:
+        return Exchanges(
+            recorded,
+            accepted,
+            rules=rules,
+            headers=cassette.plan.http.headers,
+            first=first,
+            is_model=self.web.hosts.is_model,
+            inventions=Inventions(self.ids, cassette.ledger, recorded, accepted),
+        )
+
+    def _waiting(self, pending: Pending | None) -> tuple[Exchange, ...]:
+        """Answers that came live and wait to be accepted, where this run may take them."""
+        if pending is None or not (self.web.reuse or self.web.is_live):
+            return ()
+        anew = "live" in (self.web.model,) or self.web.http == "all"
+        if anew and not self.web.reuse and pending.is_complete:
+            pending.discard()
+        return tuple(pending.exchanges())
+
+    def made_up(self, recorded: str, replayed: str) -> bool:
+        """Whether two texts differ only in ids and times that nobody gave the agent."""
+        return self.ids.made_up(self.ids.translate(recorded), replayed)
+
+    def _learn(self, answer: Answer) -> None:
+        """What an answer says is given to the agent: ids in there are not its own."""
+        self.ids.learn([told_by(answer)])
+
+    def decide(self, request: Request, run: Ongoing) -> Decision:
+        """What becomes of a request of the turn that is ongoing.
+
+        Raises UnrecordedCall, at once and ever after in this turn, where nothing answers.
+        """
+        clean = redacted(request)
+        entry = ReplayedRequest(clean.method, clean.address, run.turn.number, model=self.web.hosts.is_model(clean))
+        run.observed.requests.append(entry)
+        anew = self.web.model == "live" if entry.model else self.web.http == "all"
+        if (self.web.reuse or anew) and (kept := self._kept(clean, entry, run)) is not None:
+            return kept
+        if anew:
+            return self._live(request, entry, run)
+        found = self.pool.answer(clean, run.turn.number, run.clocks())
+        if isinstance(found, Found):
+            return self._take(found, entry, run)
+        if self.web.model == "auto" if entry.model else self.web.http == "new_episodes":
+            return self._kept(clean, entry, run) or self._live(request, entry, run)
+        raise self._missed(clean, found, entry, run)
+
+    def peek(self, request: Request) -> Answer | None:
+        """The recorded answer to a request that no turn is known to have made; None where there is none."""
+        found = self.pool.answer(redacted(request), 0, [])
+        return found.answer if isinstance(found, Found) else None
+
+    def _take(self, found: Found, entry: ReplayedRequest, run: Ongoing) -> Answer:
+        entry.source, entry.recorded_turn, entry.recorded_index = found.source, found.exchange.turn, found.index
+        if found.source is Source.ACCEPTED:
+            run.observed.exchanges.append(replace(found.exchange, turn=run.turn.number))
+        return self._given(found, entry, run)
+
+    def _kept(self, clean: Request, entry: ReplayedRequest, run: Ongoing) -> Answer | None:
+        """An answer of an earlier live run, which counts as one of this run."""
+        found = self.waiting.answer(clean, run.turn.number, run.clocks())
+        if not isinstance(found, Found):
+            return None
+        entry.source = Source.LIVE
+        run.observed.exchanges.append(replace(found.exchange, turn=run.turn.number))
+        return self._given(found, entry, run)
+
+    def _given(self, found: Found, entry: ReplayedRequest, run: Ongoing) -> Answer:
+        entry.renamed = found.renamed
+        if self.ids.renames:
+            run.observed.renames = self.ids.renames
+        self._learn(found.exchange.answer)  # what the agent made up itself is none of it
+        return found.answer
+
+    def _live(self, request: Request, entry: ReplayedRequest, run: Ongoing) -> Live:
+        entry.source = Source.LIVE
+        if not entry.model:
+            return Live(self._keeper(request, entry, run, None))
+        if not self.web.budget.take():
+            entry.source = Source.NONE
+            raise _stopped(run, self.web.budget.text())
+        policy = WaitPolicy()
+
+        def again(answer: Answer, tries: int) -> float | None:
+            seconds = policy.again(answer, tries)
+            if seconds is not None:
+                run.put_off(seconds)
+            return seconds
+
+        return Live(self._keeper(request, entry, run, policy), again)
+
+    def _keeper(self, request: Request, entry: ReplayedRequest, run: Ongoing, policy: WaitPolicy | None) -> _Keeper:
+        return _Keeper(self, request, entry, run, policy)
+
+    def keep(self, exchange: Exchange, run: Ongoing) -> None:
+        """Keep a live exchange for whoever accepts what this run did."""
+        with self.lock:
+            run.observed.exchanges.append(exchange)
+            self._learn(exchange.answer)
+            try:
+                if self.pending is not None:
+                    self.pending.append(exchange)
+            except StatebaseError as error:  # raised in the agent, who may catch it
+                run.fatal = run.fatal or error
+
+    def _missed(self, clean: Request, missed: Missed, entry: ReplayedRequest, run: Ongoing) -> UnrecordedCall:
+        entry.unrecorded, entry.differences = True, missed.differences
+        entry.explanation = explain(missed, clean, run.turn.number)
+        if entry.model:
+            entry.explanation = self._explain_model(clean, missed, entry, run)
+        run.latch, run.observed.missed = entry.explanation, True
+        return UnrecordedCall(entry.explanation)
+
+    def _explain_model(self, clean: Request, missed: Missed, entry: ReplayedRequest, run: Ongoing) -> str:
+        """What differs from the nearest model recording. Where that is the prompt alone, the turn is stale."""
+        known = [one.request for one in (*self.accepted, *self.recorded) if self.web.hosts.is_model(one.request)]
+        if not known:
+            run.observed.stale = "no model call of the session is recorded"
+            return run.observed.stale
+        closest = nearest(known, clean)
+        if closest is None or missed.reason == "used up":
+            return entry.explanation or ""
+        found = difference(closest, clean, rules=self.rules, alike=self.made_up)
+        if not found:
+            return entry.explanation or ""
+        if found.only_prompt:
+            run.observed.stale = f"the prompt moved, and no model recording answers: {found.text()}"
+            return run.observed.stale
+        return f"no model recording answers: {found.text()}"
+
+
+class _Keeper:
+    """Told what came back of one live request."""
+
+    def __init__(
+        self, network: Network, request: Request, entry: ReplayedRequest, run: Ongoing, policy: WaitPolicy | None
+    ) -> None:
+        self.network = network
+        self.request = request
+        self.entry = entry
+        self.run = run
+        self.policy = policy
+        self.at = Context().run(_now)  # not the clock of the turn
+        self.began = time.perf_counter()
+
+    def __call__(self, answer: Answer) -> None:
+        run = self.run
+        if self.policy is not None and _is_failure(answer):
+            why = self.policy.reason or _told(answer)
+            _stopped(run, f"{self.entry.method} {self.entry.address}: {why}")
+            return
+        latency = round((time.perf_counter() - self.began) * 1000)
+        exchange = Exchange(self.request, answer, run.turn.number, at=self.at, latency_ms=latency)
+        self.network.keep(redacted_exchange(exchange), run)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _stopped(run: Ongoing, why: str) -> UnrecordedCall:
+    """The turn cannot be judged: what the agent does from here on does not count."""
+    run.observed.inconclusive = run.latch = why
+    run.observed.missed = True
+    return UnrecordedCall(why)
+
+
+def _is_failure(answer: Answer) -> bool:
+    if isinstance(answer, Failure):
+        return answer != GAVE_UP  # the agent's own time-out is its own affair
+    return answer.status in _FAILS or answer.status >= 500
+
+
+def _told(answer: Answer) -> str:
+    if isinstance(answer, Failure):
+        return f"no answer ({answer.kind}: {answer.message})"
+    return f"the provider answered {answer.status} {answer.reason}".rstrip()

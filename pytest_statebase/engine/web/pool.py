@@ -1,0 +1,265 @@
+"""The recorded exchanges of a session, and which of them answers a request."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+from ...compare import IgnoreRules
+from ...compare.diff import Difference
+from ...compare.model import Source
+from ...compare.shapes import is_near
+from ...wire.exchange import Answer, Exchange, Request
+from ..volatile import Piece
+from .closest import closest, differences
+from .inventions import Inventions, names_of
+from .keys import Form, form_of
+
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The recording that answers."""
+
+    exchange: Exchange
+    index: int
+    """Among the exchanges of its file, from 0."""
+    source: Source
+    """RECORD or ACCEPTED."""
+    answer: Answer
+    """Of the exchange, with the ids that the agent made up in this replay."""
+    renamed: bool = False
+    """Matched but for ids or times that the agent makes up on each run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """No recording answers."""
+
+    reason: Literal["never recorded", "differs", "used up"]
+    used: int = 0
+    """How many equal recordings there are, all of them used."""
+    nearest: Exchange | None = None
+    """The recording that is most like the request: of the same address for `differs`, of its host otherwise."""
+    differences: Sequence[Difference] = ()
+    """From the nearest one, by the paths that `ignore` has: `http.body.amount`."""
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One exchange that may answer once."""
+
+    exchange: Exchange
+    index: int
+    source: Source
+    used: bool = False
+    form: Form | None = None
+    pieces: list[Piece] | None = None
+
+    @property
+    def file(self) -> int:
+        return 1 if self.source is Source.ACCEPTED else 0
+
+
+@dataclass(slots=True, eq=False)
+class _Equals:
+    """Exchanges that answer the same request, in the order in which they are to."""
+
+    own: dict[int | None, deque[Entry]] = field(default_factory=dict)
+    """By turn."""
+    all: deque[Entry] = field(default_factory=deque)
+    count: int = 0
+
+    def add(self, entry: Entry) -> None:
+        self.count += 1
+        self.all.append(entry)
+        self.own.setdefault(entry.exchange.turn, deque()).append(entry)
+
+    def fresh(self, turn: int) -> Iterator[Entry]:
+        """Those that have not answered, the turn's own first."""
+        own = self.own.get(turn)
+        yield from _unused(own) if own else ()
+        yield from (entry for entry in _unused(self.all) if entry.exchange.turn != turn)
+
+
+def _unused(entries: deque[Entry]) -> Iterator[Entry]:
+    """What is used is dropped in passing, so that each is met once."""
+    while entries and entries[0].used:
+        entries.popleft()
+    return (entry for entry in entries if not entry.used)
+
+
+class Exchanges:
+    """The exchanges that may answer requests; each does so once. Nothing is looked at before it is asked for.
+
+    recorded, accepted: those of the two files, secrets taken out. rules: what of a request does not count.
+    headers: names of those that do. first: the first turn that is replayed: from before it only reads answer.
+    is_model: tells calls of models, which read. inventions: tells ids and times that the agent makes up; without it,
+    requests answer only those that are equal. Not thread-safe: the replay holds a lock.
+    """
+
+    def __init__(
+        self,
+        recorded: Iterable[Exchange],
+        accepted: Iterable[Exchange] = (),
+        *,
+        rules: IgnoreRules,
+        headers: Sequence[str] = (),
+        first: int = 1,
+        is_model: Callable[[Request], bool] = lambda request: False,
+        inventions: Inventions | None = None,
+    ) -> None:
+        self._entries = [Entry(one, at, Source.ACCEPTED) for at, one in enumerate(accepted)]
+        self._entries += [Entry(one, at, Source.RECORD) for at, one in enumerate(recorded)]
+        self._rules = rules
+        self._headers = tuple(headers)
+        self._first = first
+        self._is_model = is_model
+        self._inventions = inventions
+        self._entries.sort(key=self._preference)
+        self._turns: dict[int | None, list[Entry]] = {}
+        for entry in self._entries:
+            self._turns.setdefault(entry.exchange.turn, []).append(entry)
+        self._own: dict[int, dict[Hashable, _Equals]] = {}
+        self._index: dict[Hashable, _Equals] | None = None
+        self._masked: dict[Hashable, _Equals] | None = None
+        self._inside: dict[tuple[int | None, int], list[Entry]] | None = None
+
+    def answer(self, request: Request, turn: int, clocks: Sequence[datetime] = ()) -> Found | Missed:
+        """What answers a request of that turn, or why nothing does.
+
+        Among equal recordings the first that is left answers, of the turn's own before others, and accepted ones
+        before recorded ones. clocks: the turn's own time; by default, now.
+        """
+        form = form_of(request, self._rules, self._headers)
+        key = form.key
+        equal = self._of_turn(turn).get(key)
+        entry = next(equal.fresh(turn), None) if equal else None
+        if entry is None:
+            equal = self._all().get(key)
+            entry = next(equal.fresh(turn), None) if equal else None
+        if entry is not None:
+            return self._taken(entry)
+        return self._made_anew(form, turn, clocks) or self._miss(form, request, turn, equal.count if equal else 0)
+
+    def consumed(self, turn: int, call: int) -> None:
+        """What was sent inside of that tool call is not sent: a stub answers the call."""
+        if self._inside is None:
+            self._inside = {}
+            for entry in self._entries:
+                if (during := entry.exchange.during) is not None:
+                    self._inside.setdefault((entry.exchange.turn, during), []).append(entry)
+        for entry in self._inside.get((turn, call), ()):
+            entry.used = True
+
+    def unused(self, turns: Iterable[int]) -> list[Exchange]:
+        """The recorded exchanges of these turns that answered nothing, in recorded order."""
+        wanted = set(turns)
+        return [one.exchange for one in self._left() if one.exchange.turn in wanted]
+
+    def unused_unplaced(self) -> list[Exchange]:
+        """The same of recordings that know no turns."""
+        return [one.exchange for one in self._left() if one.exchange.turn is None]
+
+    def _left(self) -> list[Entry]:
+        left = [one for one in self._entries if not one.used and one.source is Source.RECORD]
+        return sorted(left, key=lambda one: one.index)
+
+    # --- Looking up
+
+    def _of_turn(self, turn: int) -> dict[Hashable, _Equals]:
+        """The turn's own exchanges, which mostly answer: others need not be read then."""
+        found = self._own.get(turn)
+        if found is None:
+            found = self._own[turn] = self._indexed(self._turns.get(turn, ()))
+        return found
+
+    def _all(self) -> dict[Hashable, _Equals]:
+        if self._index is None:
+            self._index = self._indexed(self._entries)
+        return self._index
+
+    def _indexed(self, entries: Iterable[Entry]) -> dict[Hashable, _Equals]:
+        index: dict[Hashable, _Equals] = {}
+        for entry in entries:
+            if self._may_answer(entry):
+                index.setdefault(self._form(entry).key, _Equals()).add(entry)
+        return index
+
+    def _preference(self, entry: Entry) -> tuple[bool, bool, int]:
+        """Of what was read before the fork, the last is the nearest to how the world is now."""
+        history = self._is_history(entry)
+        return entry.source is Source.RECORD, not history, -entry.index if history else entry.index
+
+    def _is_history(self, entry: Entry) -> bool:
+        turn = entry.exchange.turn
+        return turn is not None and turn < self._first
+
+    def _may_answer(self, entry: Entry) -> bool:
+        request = entry.exchange.request
+        return not self._is_history(entry) or request.method.upper() in _READS or self._is_model(request)
+
+    def _form(self, entry: Entry) -> Form:
+        if entry.form is None:
+            entry.form = form_of(entry.exchange.request, self._rules, self._headers)
+        return entry.form
+
+    def _taken(self, entry: Entry, *, renamed: bool = False) -> Found:
+        entry.used = True
+        answer = entry.exchange.answer
+        if self._inventions is not None:
+            answer = self._inventions.renamed(answer, entry.file)
+        return Found(entry.exchange, entry.index, entry.source, answer, renamed)
+
+    # --- What the agent makes up
+
+    def _made_anew(self, form: Form, turn: int, clocks: Sequence[datetime]) -> Found | None:
+        """A recording that is the same but for ids and times that the agent makes up on each run."""
+        known = self._inventions
+        if known is None:
+            return None
+        shape, pieces = form.masked
+        alike = self._by_shape().get(shape) if pieces else None
+        times = list(clocks) or [datetime.now(UTC)]
+        for entry in alike.fresh(turn) if alike else ():
+            exchange = entry.exchange
+
+            def is_now(old: object, new: object, exchange: Exchange = exchange) -> bool:
+                return is_near(new, times) and is_near(old, known.clocks(exchange))
+
+            names = names_of(entry.pieces or (), pieces, is_now)
+            if names is not None and known.adopt(names, exchange, entry.file, entry.index):
+                return self._taken(entry, renamed=True)
+        return None
+
+    def _by_shape(self) -> dict[Hashable, _Equals]:
+        if self._masked is None:
+            self._masked = {}
+            for entry in self._entries:
+                if not self._may_answer(entry):
+                    continue
+                shape, entry.pieces = self._form(entry).masked
+                if entry.pieces:
+                    self._masked.setdefault(shape, _Equals()).add(entry)
+        return self._masked
+
+    # --- Misses
+
+    def _miss(self, form: Form, request: Request, turn: int, used: int) -> Missed:
+        if used:
+            return Missed("used up", used)
+        forms = [(self._form(one), one) for one in self._entries if self._may_answer(one)]
+        if self._is_model(request):  # how it differs from others is told as messages, tools and parameters
+            known = any(other.address == form.address for other, _ in forms)
+            return Missed("differs" if known else "never recorded")
+        found = closest(form, forms, turn)
+        if found is None:
+            return Missed("never recorded")
+        other, entry = found
+        if (other.method, other.address) != (form.method, form.address):
+            return Missed("never recorded", nearest=entry.exchange)
+        return Missed("differs", 0, entry.exchange, differences(other, form))

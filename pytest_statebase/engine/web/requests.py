@@ -1,0 +1,82 @@
+"""What a fork does with HTTP requests before anything is looked up: hosts, late ones, those of nobody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...compare import IgnoreRules
+from ...errors import UnrecordedCall
+from ...wire.doors import Decision, Live
+from ...wire.exchange import Answer, Exchange, Failure, Request
+
+if TYPE_CHECKING:
+    from ..fork import Fork
+    from .network import Network
+    from .pending import Pending
+
+
+class Requests:
+    """The requests of one fork."""
+
+    def __init__(self, fork: Fork, rules: IgnoreRules, pending: Pending | None) -> None:
+        self.refused: dict[str, None] = {}
+        """What was refused without a verdict, for the warnings."""
+        self._fork = fork
+        self._rules = rules
+        self._pending = pending
+        self._network: Network | None = None
+
+    @property
+    def network(self) -> Network:
+        """What answers the requests; its recordings are read on first use."""
+        if self._network is None:
+            from .network import Network
+
+            fork = self._fork
+            self._network = Network(fork.cassette, fork.options.web, self._rules, fork.first, self._pending, fork.pool)
+        return self._network
+
+    def recorded(self) -> tuple[Exchange, ...]:
+        """The recorded exchanges."""
+        http = self._fork.cassette.http
+        return http.exchanges if http else ()
+
+    def consumed(self, turn: int, index: int) -> None:
+        """A stub answered the recorded call at that place: what it had sent then is not sent now."""
+        if self._network is not None or self._fork.cassette.http is not None:
+            self.network.pool.consumed(turn, index)
+
+    def decide(self, request: Request) -> Decision:
+        """What becomes of a request of the replay.
+
+        Raises UnrecordedCall, at once and ever after in this turn, where nothing answers.
+        """
+        decision = self._by_host(request)
+        if decision is not None:
+            return decision
+        with self._fork.lock:
+            run = self._fork.run
+            if run is None or run.over:
+                return self._refused(request, "after its turn had ended")
+            if run.latch is not None:
+                raise UnrecordedCall(run.latch)
+            return self.network.decide(request, run)
+
+    def decide_behind(self, request: Request) -> Decision:
+        """What becomes of a request of a thread that was there before the replay: it fails no turn."""
+        decision = self._by_host(request)
+        if decision is not None:
+            return decision
+        with self._fork.lock:
+            return self.network.peek(request) or self._refused(request, "in a thread that the agent did not start")
+
+    def _by_host(self, request: Request) -> Decision | None:
+        options, host, port = self._fork.options, request.host, request.port
+        if options.blocked_hosts.matches(host, port):
+            return Failure("connect", f"{request.address} is one of statebase_blocked_hosts")
+        return Live() if options.allowed_hosts.matches(host, port) else None
+
+    def _refused(self, request: Request, when: str) -> Answer:
+        told = f"{request.method} {request.address} was refused: it was requested {when}"
+        self.refused[told] = None
+        return Failure("connect", told)

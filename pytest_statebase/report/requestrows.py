@@ -1,0 +1,40 @@
+"""The HTTP requests of a replay in its row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from ..compare.model import Observed, ReplayedRequest, ReplayResult, Source
+
+
+def requests_row(result: ReplayResult) -> dict[str, int]:
+    """Requests and model calls by how they were answered; empty where there were none."""
+    counted: Counter[str] = Counter()
+    for turn in result.turns:
+        for request in turn.replayed.requests if turn.replayed else ():
+            counted[("model_" if request.model else "") + _how(request)] += 1
+    return dict(counted)
+
+
+def _how(request: ReplayedRequest) -> str:
+    if request.source is Source.RECORD:
+        return "answered"
+    return "unrecorded" if request.source is Source.NONE else request.source.value
+
+
+def turn_requests(seen: Observed | None) -> list[dict[str, Any]]:
+    """The requests of a turn, for a person."""
+    return [_request(request) for request in seen.requests] if seen else []
+
+
+def _request(request: ReplayedRequest) -> dict[str, Any]:
+    row: dict[str, Any] = {"method": request.method, "address": request.address, "source": request.source.value}
+    flags = [name for name in ("model", "renamed", "unrecorded") if getattr(request, name)]
+    if request.recorded_turn is not None and request.recorded_turn != request.turn:
+        row["from_turn"] = request.recorded_turn
+    if flags:
+        row["flags"] = flags
+    if request.explanation:
+        row["explanation"] = request.explanation
+    return row

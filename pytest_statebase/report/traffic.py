@@ -1,0 +1,48 @@
+"""The lines that sum up the HTTP requests and model calls of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ..compare.model import Verdict
+from .grouping import judged, plural
+from .rows import Row
+
+ONCE_LIVE = "pytest --statebase-replay --statebase-model=auto"
+"""Runs the model live once, where no recording answers."""
+
+
+def traffic_texts(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """A label and a text for requests and for model calls, where there were any."""
+    counted: Counter[str] = Counter()
+    for row in rows:
+        counted.update(row.get("requests") or {})
+    for label, prefix in (("requests", ""), ("model calls", "model_")):
+        told = [f"{counted[prefix + how]:,} {how}" for how in _HOWS if counted[prefix + how]]
+        if told:
+            yield label, ", ".join(told)
+
+
+_HOWS = ("answered", "accepted", "live", "unrecorded")
+
+
+def stale_text(rows: Sequence[Row]) -> str | None:
+    """The one line of a run whose prompts moved: how many calls and cassettes, and the command that mends it."""
+    stale = [(row, turn) for row in rows for turn in judged(row) if turn["verdict"] == Verdict.STALE]
+    if not stale:
+        return None
+    cassettes = len({row["cassette"] for row, _ in stale})
+    none = len({row["cassette"] for row, turn in stale if str(turn.get("reason")).startswith("no model call")})
+    told = f"{plural(len(stale), 'model call')} in {plural(cassettes, 'cassette')} no recording answers"
+    why = f" ({plural(none, 'session')} without a model recording)" if none else ""
+    return f"{told}{why}: {ONCE_LIVE}, review, then --statebase-accept"
+
+
+def is_stale_alone(row: Row) -> bool:
+    """Whether nothing but moved prompts keeps a replay from passing."""
+    bad = {turn["verdict"] for turn in judged(row)} & {verdict.value for verdict in Verdict if verdict.group in _BAD}
+    return bool(bad) and bad <= {Verdict.STALE.value, Verdict.NOT_REPLAYED.value} and Verdict.STALE.value in bad
+
+
+_BAD = {Verdict.CHANGED.group, Verdict.STALE.group}

@@ -1,0 +1,234 @@
+"""A prompt changes: run once with the model live and the tools stubbed, review, accept, replay offline from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.frameworks.model_server import ModelServer
+
+pytest.importorskip("httpx", reason="the agent of these tests talks to its model with httpx")
+
+AGENT = """
+import json, os
+import httpx
+import shop
+
+SYSTEM = "You help the customers of a shop."
+
+
+def agent(messages):
+    talk = [{"role": "system", "content": SYSTEM}, *messages]
+    while True:
+        asked = {"model": "gpt-test", "messages": talk, "tools": shop.SCHEMAS}
+        headers = {"authorization": "Bearer " + os.environ.get("OPENAI_API_KEY", "none")}
+        done = httpx.post(os.environ["MODEL_URL"] + "/v1/chat/completions", json=asked, headers=headers)
+        done.raise_for_status()
+        answer = done.json()["choices"][0]["message"]
+        talk.append(answer)
+        if not answer.get("tool_calls"):
+            return answer["content"]
+        for call in answer["tool_calls"]:
+            arguments = json.loads(call["function"]["arguments"])
+            result = getattr(shop, call["function"]["name"])(**arguments)
+            talk.append({"role": "tool", "tool_call_id": call["id"], "content": json.dumps(result)})
+"""
+SHOP = """
+ORDERS = {"1047": "delivered", "2093": "lost"}
+
+
+def lookup_order(order_id):
+    with open("live.log", "a") as log:
+        log.write("lookup_order\\n")
+    return {"order": order_id, "status": ORDERS[order_id]}
+
+
+def refund(order_id, reason):
+    with open("live.log", "a") as log:
+        log.write("refund\\n")
+    return f"refunded {order_id}: {reason}"
+
+
+def schema(name, *arguments):
+    properties = {argument: {"type": "string"} for argument in arguments}
+    parameters = {"type": "object", "properties": properties, "required": list(arguments)}
+    return {"type": "function", "function": {"name": name, "parameters": parameters}}
+
+
+SCHEMAS = [schema("lookup_order", "order_id"), schema("refund", "order_id", "reason")]
+"""
+RECORD = """
+import agent
+from pytest_statebase import record_session
+from pytest_statebase.cassette import Plan, write_http, write_plan, write_record
+
+http = []
+ledger = record_session(
+    agent.agent, ["Where is order 1047?", "A refund for 2093, please."], session_id="sess_shop",
+    tools=["shop:lookup_order", "shop:refund"], state={}, http=http,
+)
+write_record("fixtures/shop.record.yaml", ledger)
+write_http("fixtures/shop.http.yaml", http)
+write_plan("fixtures/shop.session.yaml", Plan(session="sess_shop"))
+"""
+KEY = "sk-proj-abcdefghijklmnopqrstuvwx"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        server.keep_alive = False
+        monkeypatch.setenv("MODEL_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        yield server
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, server: ModelServer) -> pytest.Pytester:
+    """A project with one session, recorded against the live model."""
+    pytester.makepyfile(agent=AGENT, shop=SHOP, record=RECORD)
+    pytester.makeini(
+        "[pytest]\nstatebase_agent = agent:agent\nstatebase_tools = shop:lookup_order shop:refund\n"
+        f"statebase_model_hosts = 127.0.0.1:{server.port}\npythonpath = .\n"
+    )
+    (pytester.path / "fixtures").mkdir()
+    done = pytester.runpython("record.py")
+    assert done.ret == 0, done.stderr.str()
+    (pytester.path / "live.log").unlink()
+    return pytester
+
+
+def run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
+    return project.runpytest_subprocess("--statebase-replay", *options)
+
+
+def change_prompt(project: pytest.Pytester, to: str = "You are a pirate who helps the customers of a shop.") -> None:
+    path = project.path / "agent.py"
+    path.write_text(path.read_text().replace("You help the customers of a shop.", to))
+
+
+def tools_ran(project: pytest.Pytester) -> bool:
+    return (project.path / "live.log").exists()
+
+
+def files(project: pytest.Pytester) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (project.path / "fixtures").iterdir()}
+
+
+def test_offline_without_a_key(project: pytest.Pytester, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = server.count
+    server.stop()
+    monkeypatch.delenv("OPENAI_API_KEY")
+    result = run(project)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["model calls*5 answered"])
+    assert server.count == before
+    assert not tools_ran(project)
+
+
+def test_a_changed_prompt_is_one_line_and_never_green(project: pytest.Pytester, server: ModelServer) -> None:
+    before = server.count
+    change_prompt(project)
+    result = run(project)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    lines = [line for line in result.outlines if "--statebase-model=auto" in line]
+    assert len(lines) == 1, result.stdout.str()
+    assert "1 model call in 1 cassette" in lines[0]
+    result.stdout.no_fnmatch_line("*= FAILURES =*")
+    assert server.count == before
+
+
+def test_once_live_then_offline(project: pytest.Pytester, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = files(project)
+    change_prompt(project)
+    before = server.count
+    live = run(project, "--statebase-model=auto")
+    assert server.count == before + 5, live.stdout.str()
+    announced = "statebase: model calls without a recording go live: up to 5 model calls, about * tokens*"
+    live.stdout.fnmatch_lines([announced])
+    live.stdout.fnmatch_lines(["model calls*5 live"])
+    assert live.ret == 0, "only the wording of the outputs differs"
+    assert not tools_ran(project)
+    assert files(project) == evidence, "a replay writes nothing beside the cassettes"
+
+    again = run(project, "--statebase-model=auto")
+    assert again.ret == 0
+    assert server.count == before + 5, "what came live once is not asked for again"
+
+    accepted = run(project, "--statebase-accept")
+    assert accepted.ret == 0, accepted.stdout.str()
+    assert server.count == before + 5
+    assert sorted(set(files(project)) - set(evidence)) == ["shop.accepted.http.yaml", "shop.accepted.yaml"]
+    assert {name: data for name, data in files(project).items() if name in evidence} == evidence
+
+    server.stop()
+    monkeypatch.delenv("OPENAI_API_KEY")
+    offline = run(project, "-p", "no:cacheprovider")
+    assert offline.ret == 0, offline.stdout.str()
+    offline.stdout.fnmatch_lines(["*turns: 2 accepted"])
+    for data in files(project).values():
+        assert KEY.encode() not in data
+
+
+def test_a_prompt_that_changes_what_is_done_is_named(project: pytest.Pytester) -> None:
+    change_prompt(project, "You help. Order numbers take the prefix A-.")
+    result = run(project, "--statebase-model=auto")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    told = ["*turn 1 unrecorded*", "*tools.lookup_order.arguments.order_id*", '*recorded*"1047"', '*replayed*"A-1047"']
+    result.stdout.fnmatch_lines(told)
+
+
+def test_a_budget(project: pytest.Pytester, server: ModelServer) -> None:
+    before = server.count
+    change_prompt(project)
+    result = run(project, "--statebase-model=auto", "--statebase-max-model-calls=3")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert server.count == before + 3
+    result.stdout.fnmatch_lines(["*inconclusive*"])
+    again = run(project, "--statebase-model=auto")
+    assert again.ret == 0, again.stdout.str()
+    assert server.count == before + 5, "a rerun goes on where the first one ended"
+
+
+def test_a_provider_that_is_busy_is_waited_for(project: pytest.Pytester, server: ModelServer) -> None:
+    change_prompt(project)
+    server.fail(2, 429, retry_after_ms="20")
+    server.fail(1, 503, retry_after="0.02")
+    result = run(project, "--statebase-model=auto")
+    assert result.ret == 0, result.stdout.str()
+
+
+def test_a_provider_that_refuses_is_inconclusive(project: pytest.Pytester, server: ModelServer) -> None:
+    change_prompt(project)
+    server.fail(1, 401)
+    result = run(project, "--statebase-model=auto")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*inconclusive*", "*401*"])
+
+
+def test_one_worker_a_file(project: pytest.Pytester) -> None:
+    change_prompt(project)
+    result = run(project, "--statebase-model=auto", "-n2")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--statebase-model=auto*one worker a file*", "Add --dist=loadfile*"])
+    assert run(project, "--statebase-model=auto", "-n2", "--dist=loadfile").ret == 0
+
+
+def test_without_a_model_recording(project: pytest.Pytester, server: ModelServer) -> None:
+    (project.path / "fixtures" / "shop.http.yaml").unlink()
+    result = run(project)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["stale*1 session without a model recording*--statebase-model=auto*"])
+    before = server.count
+    assert run(project, "--statebase-model=auto").ret == 0
+    assert server.count == before + 5
+
+
+def test_live_asks_again(project: pytest.Pytester, server: ModelServer) -> None:
+    before = server.count
+    assert run(project, "--statebase-model=live").ret == 0
+    assert server.count == before + 5
+    assert run(project, "--statebase-model=live").ret == 0
+    assert server.count == before + 10
+    assert sorted(files(project)) == ["shop.http.yaml", "shop.record.yaml", "shop.session.yaml"]
