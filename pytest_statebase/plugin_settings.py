@@ -225,7 +225,6 @@ class Settings:
         from .engine.web.fence import fenced_between
         from .wire.intercept import intercepted
 
-
         self._stubs = ExitStack()
         tools = with_marked(self.options().tools)
         self._stubs.enter_context(stubbed(tool for tool in tools if tool.function is not agent))

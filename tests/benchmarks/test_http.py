@@ -24,7 +24,7 @@ httpx = pytest.importorskip("httpx", reason="the client of both sides")
 vcr = pytest.importorskip("vcr", reason="vcrpy is what it is compared with")
 
 HEADERS = {"authorization": "Bearer sk-proj-abcdefghijklmnopqrstuvwx", "content-type": "application/json"}
-WORDS = "order refund parcel customer address delivery invoice payment return policy".split()
+WORDS = ("order", "refund", "parcel", "customer", "address", "delivery", "invoice", "payment", "return", "policy")
 
 
 def text(seed: int, size: int) -> str:
