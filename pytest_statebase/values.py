@@ -236,3 +236,15 @@ def changed_alike(current: Any, before: Any, after: Any) -> Any:
         elif not same(before[key], value):
             result[key] = value
     return result
+
+
+def first_difference(left: str, right: str) -> int:
+    """The first position at which two texts differ; the shorter one's length where there is none."""
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -6,7 +6,6 @@ It holds only turns that differ from the record, each with the answers it was se
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 from ..errors import AcceptedError, FileError, FormatVersionError
 from ..values import ABSENT
 from .canonical import parts_of
-from .files import read_bytes
+from .files import CONFLICT, read_bytes
 from .record import stream_bytes
 from .sealing import Chain
 from .yamlread import Document, parse
@@ -24,7 +23,6 @@ ACCEPTED_SUFFIX = ".accepted.yaml"
 FORMAT = 1
 SOURCES = ("simulated", "authored", "live", "sibling")
 """What may have given an answer that the record does not hold."""
-_CONFLICT = re.compile(rb"^(<{7}|\|{7}|={7}|>{7})(?: .*)?\r?$", re.MULTILINE)
 _TURN_KEYS = frozenset({"kind", "number", "events", "output", "error", "state", "memory", "fingerprints"})
 _CALL_KEYS = frozenset({"tool", "step", "agent", "arguments", "result", "error", "source"})
 
@@ -91,7 +89,7 @@ def read_accepted(path: str | os.PathLike[str], *, session: str | None = None) -
 
 def accepted_from(data: bytes, *, where: str, session: str | None = None, sealed: bool = True) -> Accepted:
     """As `read_accepted`, from bytes in UTF-8. session: for the remedy; sealed: check the seal."""
-    conflict = _CONFLICT.search(data)
+    conflict = CONFLICT.search(data)
     if conflict is not None:
         line = data.count(b"\n", 0, conflict.start()) + 1
         raise _broken("there are conflict markers of a merge", f"{where}:{line}", session)
@@ -256,7 +254,7 @@ def turn_from(text: str) -> AcceptedTurn:
 def salvaged(data: bytes, *, where: str) -> list[Accepted]:
     """What can still be read of a broken file, its seal aside; both sides of a merge's conflict, ours first."""
     found = []
-    for side in (_side(data, ours=True), _side(data, ours=False)) if _CONFLICT.search(data) else (data,):
+    for side in (_side(data, ours=True), _side(data, ours=False)) if CONFLICT.search(data) else (data,):
         try:
             found.append(accepted_from(side, where=where, sealed=False))
         except FileError:
@@ -281,7 +279,7 @@ def repaired(path: str | os.PathLike[str], session: str) -> Accepted | None:
 def _side(data: bytes, *, ours: bool) -> bytes:
     kept, inside = [], ""
     for line in data.splitlines(keepends=True):
-        marker = _CONFLICT.fullmatch(line.rstrip(b"\r\n"))
+        marker = CONFLICT.fullmatch(line.rstrip(b"\r\n"))
         if marker is not None:
             inside = {b"<": "ours", b"|": "base", b"=": "theirs", b">": ""}[marker[1][:1]]
         elif inside in ("", "ours" if ours else "theirs"):

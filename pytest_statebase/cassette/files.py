@@ -13,6 +13,9 @@ from ..errors import FileError
 MAX_BYTES = 256 * 1024 * 1024
 """A file beyond this is refused unread: no session is that long, and reading it would take the machine down."""
 
+CONFLICT = re.compile(rb"^(<{7}|\|{7}|={7}|>{7})(?: .*)?\r?$", re.MULTILINE)
+"""A line that a merge left to be resolved."""
+
 MAX_NAME = 80
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 

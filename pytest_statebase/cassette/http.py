@@ -7,19 +7,17 @@ ends early) and `failed` (why no answer came); vcrpy itself passes over them.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import FileError, HttpError
 from ..wire.exchange import Exchange
-from .files import read_bytes
+from .files import CONFLICT, read_bytes
 from .httpforms import exchange_of, is_http
 from .vcryaml import documents_of
 
 VERSION = 1
-_CONFLICT = re.compile(rb"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?\r?$", re.MULTILINE)
 _AGAIN = "Restore it from version control, or record it again."
 
 
@@ -51,7 +49,7 @@ def read_http(path: str | os.PathLike[str]) -> HttpRecording:
 def http_from(data: bytes, *, where: str) -> HttpRecording:
     """As `read_http`, from bytes in UTF-8."""
     # The search for a line's beginning is slow; most files have no such signs at all.
-    conflict = _CONFLICT.search(data) if b"<<<<<<<" in data or b">>>>>>>" in data else None
+    conflict = CONFLICT.search(data) if b"<<<<<<<" in data or b">>>>>>>" in data else None
     if conflict is not None:
         line = data.count(b"\n", 0, conflict.start()) + 1
         raise HttpError("there are conflict markers of a merge", where=f"{where}:{line}", remedy="Resolve the merge.")

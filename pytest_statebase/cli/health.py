@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..cassette import load_cassette
-from ..compare.model import Group
 from ..report.grouping import group_of_row
 from ..report.results import read_results
 from ..report.rows import Row
@@ -158,7 +157,7 @@ class Results:
         found = Runs()
         last = rows[-1][0]
         for number, row in rows:
-            is_red = group_of_row(row) in (Group.FAIL, Group.COULD_NOT_RUN)
+            is_red = not group_of_row(row).passes
             at = parse_time(self._runs[number][0].get("started_at"))
             if is_red:
                 found.ever_red, found.last_red = True, at

@@ -26,6 +26,11 @@ class Group(StrEnum):
     REVIEW = "review"
     OK = "ok"
 
+    @property
+    def passes(self) -> bool:
+        """Whether a turn of the group keeps a replay from nothing."""
+        return self not in (Group.FAIL, Group.COULD_NOT_RUN)
+
 
 class Verdict(StrEnum):
     """What a turn's divergences mean, given what was expected of it."""
@@ -407,7 +412,7 @@ class ReplayResult:
         if not any(turn.replayed for turn in judged):
             return "no turn was replayed"
         left = sorted(self.failing - {turn.turn for turn in judged if turn.replayed})
-        bad = [turn for turn in judged if turn.group in (Group.FAIL, Group.COULD_NOT_RUN)]
+        bad = [turn for turn in judged if not turn.group.passes]
         if bad:
             return ", ".join(f"turn {turn.turn} {turn.verdict}" for turn in bad[:4]) + (", …" if len(bad) > 4 else "")
         if left:

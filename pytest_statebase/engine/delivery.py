@@ -11,7 +11,7 @@ from typing import Any
 from ..compare.model import ReplayedCall, Source
 from ..errors import StatebaseError, UnrecordedCall
 from ..values import ABSENT
-from ..wire.doors import passing
+from ..wire.doors import let_pass
 from .handlers import Live
 from .ongoing import Ongoing
 from .revive import build_error, build_result, copied, error_record
@@ -80,7 +80,7 @@ class Delivery:
                 if not run.over:
                     self._enter(call)
 
-        return Watch(lambda chunk: kept.append(copied(chunk)), ended, _let_through)
+        return Watch(lambda chunk: kept.append(copied(chunk)), ended, let_pass)
 
     def _chunks(self, call: ReplayedCall, run: Ongoing, tool: Tool | None) -> Generator[Any, Any, Any]:
         stream = stream_of(call.result)
@@ -127,7 +127,7 @@ class Delivery:
     def _running(self, call: ReplayedCall, run: Ongoing) -> Iterator[None]:
         """Around the real tool, outside of the lock, so that calls made at once run at once."""
         try:
-            with _let_through():
+            with let_pass():
                 yield
         except Exception as error:
             call.error = error_record(error)
@@ -161,16 +161,6 @@ class Delivery:
             run.fatal = error
             run.latch = str(error)
             raise UnrecordedCall(run.latch) from error
-
-
-@contextmanager
-def _let_through() -> Iterator[None]:
-    """What runs inside may leave the machine."""
-    token = passing.set(True)
-    try:
-        yield
-    finally:
-        passing.reset(token)
 
 
 async def _be_cancelled(error: Mapping[str, Any]) -> None:

@@ -23,7 +23,7 @@ from ..ledger import (
 )
 from ..statebase import LocalClient
 from ..values import ABSENT, changed_alike, copy_value, freeze
-from ..wire.doors import Decision, passing
+from ..wire.doors import Decision, let_pass
 from ..wire.exchange import Request
 from ..wire.guard import Attempt
 from .acting import acting_agent
@@ -270,16 +270,15 @@ class Fork(Delivery):
         call.explanation = explain_answer(call, miss, "the simulator")
         asked = ReplayedCall(call.tool, copy_value(call.arguments), call.turn)
         # It is the project's own, and may well ask a model.
-        token = passing.set(True)
         try:
-            call.result = copy_value(self.options.simulator(asked, self.state(), self.cassette))  # type: ignore[misc]
+            with let_pass():
+                answer = self.options.simulator(asked, self.state(), self.cassette)  # type: ignore[misc]
+            call.result = copy_value(answer)
         except UnrecordedCall as refusal:
             call.source = Source.NONE
             self._miss(call, run, miss, f"the simulator refused: {refusal}")
         except Exception as error:
             call.error = error_record(error)
-        finally:
-            passing.reset(token)
 
     def _miss(self, call: ReplayedCall, run: Ongoing, miss: Miss, why: str | None = None) -> None:
         call.unrecorded = True

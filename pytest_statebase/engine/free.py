@@ -59,59 +59,54 @@ class FreeForks:
 
     def door(self, request: Request) -> Decision:
         """What becomes of an HTTP request that the test or the agent in it makes."""
-        try:
-            fork = self._latest
-            if fork is None:
-                raise UnrecordedCall(f"{request.address} was requested before a session was forked")
-            _begin_turn(fork)
+        with self._watched(f"{request.address} was requested") as fork:
             return fork.door(request)
-        except UnrecordedCall as miss:
-            if str(miss) not in self.misses:
-                self.misses.append(str(miss))
-            raise
 
     def stop(self, attempt: Attempt, why: str) -> bool:
         """Keep what tried to leave the machine."""
-        if why not in self.misses:
-            self.misses.append(why)
+        self._keep(why)
         return True
 
     def call(self, tool: Tool, arguments: dict[str, Any], live: Callable[[], Any]) -> Any:
         """Answer a call of a stubbed tool."""
-        with self._watched(tool) as fork:
+        with self._watched(f"{tool.name} was called") as fork:
             return fork.call(tool, arguments, live)
 
     async def call_async(self, tool: Tool, arguments: dict[str, Any], live: Callable[[], Any]) -> Any:
         """Answer a call of a stubbed async tool."""
-        with self._watched(tool) as fork:
+        with self._watched(f"{tool.name} was called") as fork:
             return await fork.call_async(tool, arguments, live)
 
     def stream(self, tool: Tool, arguments: dict[str, Any], live: Callable[[], Any]) -> Generator[Any, Any, Any]:
         """Answer a call of a stubbed generator."""
-        with self._watched(tool) as fork:
+        with self._watched(f"{tool.name} was called") as fork:
             return (yield from fork.stream(tool, arguments, live))
 
     async def stream_async(
         self, tool: Tool, arguments: dict[str, Any], live: Callable[[], Any]
     ) -> AsyncGenerator[Any, Any]:
         """Answer a call of a stubbed async generator."""
-        with self._watched(tool) as fork:
+        with self._watched(f"{tool.name} was called") as fork:
             async with aclosing(fork.stream_async(tool, arguments, live)) as chunks:
                 async for chunk in chunks:
                     yield chunk
 
     @contextmanager
-    def _watched(self, tool: Tool) -> Iterator[Fork]:
+    def _watched(self, what: str) -> Iterator[Fork]:
+        """The fork that answers; what: was done, for who did it too early."""
         try:
             fork = self._latest
             if fork is None:
-                raise UnrecordedCall(f"{tool.name} was called before a session was forked that could answer it")
+                raise UnrecordedCall(f"{what} before a session was forked that could answer it")
             _begin_turn(fork)
             yield fork
         except UnrecordedCall as miss:
-            if str(miss) not in self.misses:
-                self.misses.append(str(miss))
+            self._keep(str(miss))
             raise
+
+    def _keep(self, why: str) -> None:
+        if why not in self.misses:
+            self.misses.append(why)
 
 
 def _begin_turn(fork: Fork) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 from ..compare.paths import Step, lookup, parse_steps
 from ..errors import AgentError, PlanError
 from ..values import ABSENT
-from ..wire.doors import passing
+from ..wire.doors import let_pass
 from .agents import PARAMETERS, AgentReply
 from .answer import ServiceAnswer, ServiceError, refused
 from .asgi import Application
@@ -116,16 +116,15 @@ def _named(kind: type[ServiceAgent], name: str, module: str | None) -> type[Serv
 
 def _exchanged(connection: http.client.HTTPConnection, told: str, request: tuple[Any, ...]) -> ServiceAnswer:
     # What reaches the agent is no request of the agent: neither recorded nor answered from a recording.
-    token = passing.set(True)
     try:
-        connection.request(*request)
-        got = connection.getresponse()
-        return ServiceAnswer(got.status, {name.lower(): value for name, value in got.getheaders()}, got.read())
+        with let_pass():
+            connection.request(*request)
+            got = connection.getresponse()
+            return ServiceAnswer(got.status, {name.lower(): value for name, value in got.getheaders()}, got.read())
     except (OSError, http.client.HTTPException) as error:
         raise ServiceError(f"{told} had no answer: {type(error).__name__}: {error}") from error
     finally:
         connection.close()
-        passing.reset(token)
 
 
 class _Request:

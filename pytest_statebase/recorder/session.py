@@ -9,7 +9,6 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Itera
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
@@ -27,6 +26,7 @@ from ..engine.web.doorway import door_here
 from ..errors import AgentError, UnstorableError
 from ..ledger import Event, Ledger, SessionCreated, SessionEnded, ToolCalled, TurnAdded, TurnStarted
 from ..statebase import LocalClient, RunningTurn
+from ..statebase.held import timestamp
 from ..values import ABSENT, TypedData, copy_value
 from ..wire.doors import Decision
 from ..wire.exchange import Exchange, Request
@@ -56,7 +56,7 @@ def record_session(
     """
     recording = _Recording(
         as_agent(agent).fresh(),
-        SessionCreated(session_id, agent_id, user_id, _now(), copy_value(state)),
+        SessionCreated(session_id, agent_id, user_id, timestamp(), copy_value(state)),
         with_marked(find_tools(tools)),
     )
     with stubbed(recording.tools), intercepted(door_here), ExitStack() as stack:
@@ -65,10 +65,6 @@ def record_session(
     if http is not None:
         http.extend(recording.traffic.exchanges())
     return recording.finished()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class _Recording:
@@ -102,7 +98,7 @@ class _Recording:
         """One turn: the input, the agent's work, its reply."""
         content = None if said is None else {"type": "text", "content": said}
         self._calls, self._began, self._open, self._step, self._in_flight = [], [], {}, 0, 0
-        self.ledger.append(TurnStarted(self.ledger.next_number(), content, _now()))
+        self.ledger.append(TurnStarted(self.ledger.next_number(), content, timestamp()))
         offer = Offer(self.ledger, content, self._no_call, self._connect)
         began = time.perf_counter()
         reply, error = AgentReply(), None
@@ -121,7 +117,7 @@ class _Recording:
         offer.settle(reply)
         latency = {"latency_ms": round((time.perf_counter() - began) * 1000)}
         self.ledger.append(
-            TurnAdded(reply.output, error, reply.reasoning, {**latency, **(reply.metadata or {})}, at=_now())
+            TurnAdded(reply.output, error, reply.reasoning, {**latency, **(reply.metadata or {})}, at=timestamp())
         )
 
     def _connect(self) -> tuple[LocalClient, RunningTurn]:
@@ -144,7 +140,7 @@ class _Recording:
     def finished(self) -> Ledger:
         """The recording."""
         rest = self.ledger.events[self._taken :]
-        events = [*self._events, *rest, SessionEnded("completed", at=_now())]
+        events = [*self._events, *rest, SessionEnded("completed", at=timestamp())]
         return Ledger(with_servers(recorded_servers(self), events))
 
     def _awaited(self, awaitable: Any, stack: ExitStack) -> Any:

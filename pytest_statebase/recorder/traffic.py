@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from datetime import UTC, datetime
 
 from ..cassette.redaction import redacted_exchange
+from ..statebase.held import timestamp
 from ..wire.doors import Live
 from ..wire.exchange import Answer, Exchange, Request
 
@@ -20,7 +20,7 @@ class Traffic:
 
     def let_out(self, request: Request, turn: int, during: int | None) -> Live:
         """turn: its number; during: the position of the tool call, from 0, inside of which the request is made."""
-        at, began = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), time.perf_counter()
+        at, began = timestamp(), time.perf_counter()
         with self._lock:
             place = len(self._kept)
             self._kept.append(None)

@@ -23,9 +23,9 @@ def _how(request: ReplayedRequest) -> str:
     return "unrecorded" if request.source is Source.NONE else request.source.value
 
 
-def turn_requests(seen: Observed | None) -> list[dict[str, Any]]:
+def turn_requests(seen: Observed) -> list[dict[str, Any]]:
     """The requests of a turn, for a person."""
-    return [_request(request) for request in seen.requests] if seen else []
+    return [_request(request) for request in seen.requests]
 
 
 def _request(request: ReplayedRequest) -> dict[str, Any]:

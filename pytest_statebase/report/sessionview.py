@@ -33,7 +33,7 @@ from .words import Segment, word_diff
 
 def session_view(row: Row, anchor: str, limit: int, *, full: bool = True) -> SessionView:
     group = group_of_row(row)
-    bad = group in (Group.FAIL, Group.COULD_NOT_RUN)
+    bad = not group.passes
     root = root_cause(row)
     turns = [_turn(turn, anchor, root[0] if root else None, limit, bad, full) for turn in row["turns"]]
     strip = [] if group is Group.OK or len(turns) < 2 else [_step(turn) for turn in turns]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..values import first_difference
 from .jsonsafe import safe_repr
 
 _UNSEEN = re.compile(
@@ -165,18 +166,6 @@ def shorten_pair(left: str, right: str, width: int) -> tuple[str, str]:
     if start < 12 or left == right:
         return shorten(left, width), shorten(right, width)
     return "…" + shorten(left[start:], width), "…" + shorten(right[start:], width)
-
-
-def first_difference(left: str, right: str) -> int:
-    """The first position at which two texts differ; the shorter one's length where there is none."""
-    low, high = 0, min(len(left), len(right))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if left[low:middle] == right[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def structure(text: str) -> Any:

@@ -104,7 +104,7 @@ def _heading(row: Row) -> Iterator[Line]:
 
 
 def _has_bad_turn(row: Row) -> bool:
-    return any(group_of_turn(turn) in (Group.FAIL, Group.COULD_NOT_RUN) for turn in judged(row))
+    return any(not group_of_turn(turn).passes for turn in judged(row))
 
 
 def _message(message: str) -> Iterator[Line]:
@@ -282,7 +282,7 @@ def summary_lines(rows: Sequence[Row], *, verbosity: int = 0, report: str | None
         lines += _accepted(rows, width_of(verbosity))
         lines += _pinned(rows)
     for group in Group:
-        if counted.replays[group] and (verbosity >= 0 or group in (Group.FAIL, Group.COULD_NOT_RUN)):
+        if counted.replays[group] and (verbosity >= 0 or not group.passes):
             lines.append(_labelled(group, _group_text(rows, group), COLOURS[group]))
     if verbosity >= 0:
         lines.append(_labelled("calls", calls_line(counted.calls), {}))
@@ -317,8 +317,7 @@ def _labelled(label: str, text: str, markup: dict[str, bool]) -> Line:
 
 
 def _failed(rows: Sequence[Row], most: int) -> Iterator[Line]:
-    bad = (Group.FAIL, Group.COULD_NOT_RUN)
-    failed = [row for row in rows if group_of_row(row) in bad and not is_stale_alone(row)]
+    failed = [row for row in rows if not group_of_row(row).passes and not is_stale_alone(row)]
     for row in failed[:most]:
         group = group_of_row(row)
         warn = [(" (gate: warn)", YELLOW)] if row["gate"] == "warn" else []

@@ -41,8 +41,8 @@ def stale_text(rows: Sequence[Row]) -> str | None:
 
 def is_stale_alone(row: Row) -> bool:
     """Whether nothing but moved prompts keeps a replay from passing."""
-    bad = {turn["verdict"] for turn in judged(row)} & {verdict.value for verdict in Verdict if verdict.group in _BAD}
-    return bool(bad) and bad <= {Verdict.STALE.value, Verdict.NOT_REPLAYED.value} and Verdict.STALE.value in bad
+    bad = _BAD & {turn["verdict"] for turn in judged(row)}
+    return Verdict.STALE in bad and bad <= {Verdict.STALE, Verdict.NOT_REPLAYED}
 
 
-_BAD = {Verdict.CHANGED.group, Verdict.STALE.group}
+_BAD = frozenset(verdict for verdict in Verdict if not verdict.group.passes)

@@ -131,7 +131,7 @@ def _groups(rows: Sequence[Row], sessions: Sequence[SessionView]) -> list[GroupV
             len(members[group]),
             round(100 * len(members[group]) / max(1, len(rows)), 3),
             tally_text(verdicts[group]),
-            _chained(members[group]) if group in (Group.FAIL, Group.COULD_NOT_RUN) else members[group],
+            members[group] if group.passes else _chained(members[group]),
         )
         for group in Group
     ]

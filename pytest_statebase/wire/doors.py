@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -27,3 +28,13 @@ Door: TypeAlias = Callable[[Request], Decision]
 
 passing: ContextVar[bool] = ContextVar("statebase_passing", default=False)
 """True where what is sent goes out as if nobody watched: inside a live request, and inside a tool that runs."""
+
+
+@contextmanager
+def let_pass() -> Iterator[None]:
+    """What is sent inside goes out."""
+    token = passing.set(True)
+    try:
+        yield
+    finally:
+        passing.reset(token)

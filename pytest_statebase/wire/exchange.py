@@ -38,9 +38,7 @@ class Request:
     def address(self) -> str:
         """`https://api.example.com/v1/x`, without query, credentials or a port that goes without saying."""
         parts = self.parts
-        port = "" if self.port == _PORTS.get(parts.scheme) else f":{self.port}"
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{parts.scheme}://{host}{port}{parts.path or '/'}"
+        return f"{origin(parts.scheme, self.host, self.port)}{parts.path or '/'}"
 
     @property
     def query(self) -> list[tuple[str, str]]:
@@ -90,6 +88,12 @@ class Exchange:
     """The position, from 0, of the tool call of that turn inside of which it was made."""
     at: str | None = None
     latency_ms: int | None = None
+
+
+def origin(scheme: str, host: str, port: int | None) -> str:
+    """`https://api.example.com`: an IPv6 address in brackets, and no port that goes without saying."""
+    shown = "" if port is None or port == _PORTS.get(scheme) else f":{port}"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}{shown}"
 
 
 def header_of(headers: Headers, name: str) -> str | None:

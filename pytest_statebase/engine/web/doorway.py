@@ -5,15 +5,13 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from ...wire.doors import Door, passing
+from ...wire.doors import Door
 from ...wire.exchange import Answer, Failure, Request
 from ..handlers import active_handlers, own_handler
 
 
 def door_here() -> Door | None:
     """Who decides of a request that is made here and now; None where nobody has to."""
-    if passing.get():
-        return None
     handler: Any = own_handler()
     if handler is not None:
         return getattr(handler, "door", None)

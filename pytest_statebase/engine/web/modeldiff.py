@@ -14,7 +14,7 @@ from ...compare import IgnoreRules
 from ...compare.diff import diff, plain_equal
 from ...compare.paths import render
 from ...compare.sequences import align_keys, likeness, with_gaps
-from ...values import ABSENT
+from ...values import ABSENT, first_difference
 from ...wire.exchange import Request
 from .models import ModelRequest, Piece, body_of, model_request
 
@@ -191,7 +191,7 @@ def _rank(old: _Outline, new: _Outline, count: Counter[int]) -> tuple[Any, ...]:
     same = next((at for at in range(limit) if old.messages[at] != new.messages[at]), limit)
     shared = sum((Counter(old.messages[same:]) & count).values()) if same < limit else 0
     alike = sum(was == now for was, now in zip(old.others, new.others, strict=True))
-    system = _common(old.system, new.system) + (old.system == new.system)
+    system = first_difference(old.system, new.system) + (old.system == new.system)
     return old.dialect == new.dialect, same, shared, -abs(len(old.messages) - len(new.messages)), alike, system
 
 
@@ -272,21 +272,9 @@ def snippets(old: str, new: str) -> tuple[str, str]:
     """Two texts in quotes, of long ones what is around the first word that differs."""
     if max(len(old), len(new)) <= _LONGEST:
         return f'"{visible(old)}"', f'"{visible(new)}"'
-    same = _common(old, new)
+    same = first_difference(old, new)
     start = _start_of_word(old, min(same, len(old)))
     return _window(old, start), _window(new, start)
-
-
-def _common(old: str, new: str) -> int:
-    """How many characters at the beginning are the same; looked at in halves, as texts may be long."""
-    low, high = 0, min(len(old), len(new))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old[low:middle] == new[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _start_of_word(text: str, at: int) -> int:

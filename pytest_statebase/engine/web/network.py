@@ -6,7 +6,6 @@ import threading
 import time
 from contextvars import Context
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ...cassette import Cassette
@@ -14,10 +13,11 @@ from ...cassette.redaction import redacted, redacted_exchange
 from ...compare import IgnoreRules
 from ...compare.model import ReplayedRequest, Source
 from ...errors import StatebaseError, UnrecordedCall
+from ...statebase.held import timestamp
 from ...wire.clients.going import GAVE_UP
 from ...wire.doors import Decision, Live
 from ...wire.exchange import Answer, Exchange, Failure, Request
-from .budget import WaitPolicy
+from .budget import WaitPolicy, told
 from .explain import explain
 from .inventions import Inventions, told_by
 from .modeldiff import difference, nearest
@@ -82,7 +82,7 @@ class Network:
         """Answers that came live and wait to be accepted, where this run may take them."""
         if pending is None or not (self.web.reuse or self.web.is_live):
             return ()
-        anew = "live" in (self.web.model,) or self.web.http == "all"
+        anew = self.web.model == "live" or self.web.http == "all"
         if anew and not self.web.reuse and pending.is_complete:
             pending.discard()
         return tuple(pending.exchanges())
@@ -145,7 +145,7 @@ class Network:
     def _live(self, request: Request, entry: ReplayedRequest, run: Ongoing) -> Live:
         entry.source = Source.LIVE
         if not entry.model:
-            return Live(self._keeper(request, entry, run, None))
+            return Live(_Keeper(self, request, entry, run, None))
         if not self.web.budget.take():
             entry.source = Source.NONE
             raise _stopped(run, self.web.budget.text())
@@ -157,10 +157,7 @@ class Network:
                 run.put_off(seconds)
             return seconds
 
-        return Live(self._keeper(request, entry, run, policy), again)
-
-    def _keeper(self, request: Request, entry: ReplayedRequest, run: Ongoing, policy: WaitPolicy | None) -> _Keeper:
-        return _Keeper(self, request, entry, run, policy)
+        return Live(_Keeper(self, request, entry, run, policy), again)
 
     def keep(self, exchange: Exchange, run: Ongoing) -> None:
         """Keep a live exchange for whoever accepts what this run did."""
@@ -210,22 +207,18 @@ class _Keeper:
         self.entry = entry
         self.run = run
         self.policy = policy
-        self.at = Context().run(_now)  # not the clock of the turn
+        self.at = Context().run(timestamp)  # not the clock of the turn
         self.began = time.perf_counter()
 
     def __call__(self, answer: Answer) -> None:
         run = self.run
         if self.policy is not None and _is_failure(answer):
-            why = self.policy.reason or _told(answer)
+            why = self.policy.reason or told(answer)
             _stopped(run, f"{self.entry.method} {self.entry.address}: {why}")
             return
         latency = round((time.perf_counter() - self.began) * 1000)
         exchange = Exchange(self.request, answer, run.turn.number, at=self.at, latency_ms=latency)
         self.network.keep(redacted_exchange(exchange), run)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _stopped(run: Ongoing, why: str) -> UnrecordedCall:
@@ -239,9 +232,3 @@ def _is_failure(answer: Answer) -> bool:
     if isinstance(answer, Failure):
         return answer != GAVE_UP  # the agent's own time-out is its own affair
     return answer.status in _FAILS or answer.status >= 500
-
-
-def _told(answer: Answer) -> str:
-    if isinstance(answer, Failure):
-        return f"no answer ({answer.kind}: {answer.message})"
-    return f"the provider answered {answer.status} {answer.reason}".rstrip()

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Iterator
 
-from ..doors import Live, passing
+from ..doors import Live, let_pass
 from ..encoding import decoded
 from ..exchange import Answer, Failure, Headers, Request
 from ..guard import letting
@@ -18,14 +18,10 @@ GAVE_UP = Failure("closed", "the client waited no longer")
 @contextlib.contextmanager
 def going_out(*targets: tuple[str, int]) -> Iterator[None]:
     """What is sent inside passes, and these hosts may be reached by whoever looks them up for it."""
-    token = passing.set(True)
-    try:
-        with contextlib.ExitStack() as stack:
-            for host, port in targets:
-                stack.enter_context(letting(host, port))
-            yield
-    finally:
-        passing.reset(token)
+    with let_pass(), contextlib.ExitStack() as stack:
+        for host, port in targets:
+            stack.enter_context(letting(host, port))
+        yield
 
 
 class Tries:

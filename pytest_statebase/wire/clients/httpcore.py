@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..doors import Door, Live
-from ..exchange import Answer, Failure, Request, Response
+from ..exchange import Answer, Failure, Request, Response, origin
 from ..framing import framed_headers, has_body, wire_bytes
 from ..streams import pieces
 from ..tee import Tee
@@ -69,11 +69,9 @@ def _is_http(request: Any) -> bool:
 
 def _asked(request: Any, body: bytes) -> Request:
     url = request.url
-    host = url.host.decode("ascii")
-    port = "" if url.port in (None, {b"http": 80, b"https": 443}[url.scheme]) else f":{url.port}"
     target = url.target.decode("ascii", "replace")
-    authority = f"[{host}]" if ":" in host else host
-    address = target if "://" in target[:8] else f"{url.scheme.decode()}://{authority}{port}{target}"
+    whole = origin(url.scheme.decode("ascii"), url.host.decode("ascii"), url.port) + target
+    address = target if "://" in target[:8] else whole
     headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers)
     return asked(request.method.decode("ascii"), address, headers, body)
 

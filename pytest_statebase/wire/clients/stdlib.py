@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..doors import Door, Live
-from ..exchange import Answer, Failure, Headers, Request
+from ..exchange import Answer, Failure, Headers, Request, origin
 from ..framing import unchunked
 from .going import GAVE_UP, Tries, asked, going_out
 from .reading import Recorded, failed, head_of, keep
@@ -162,8 +162,7 @@ def _disconnected(failure: Failure) -> Exception:
 def _origin(connection: Any) -> str:
     host, port = _target(connection)
     default = connection.default_port
-    shown = f"[{host}]" if ":" in host else host
-    return f"{'https' if default == 443 else 'http'}://{shown}{'' if port == default else f':{port}'}"
+    return origin("https" if default == 443 else "http", host, None if port == default else port)
 
 
 def _target(connection: Any) -> tuple[str, int]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..doors import Door, Live
-from ..exchange import Answer, Failure, Headers, Request
+from ..exchange import Answer, Failure, Headers, Request, origin
 from .going import GAVE_UP, Tries, asked, going_out
 from .reading import Recorded, failed, head_of, keep
 
@@ -57,9 +57,7 @@ def _make_request(urllib3: Any, original: Original, tunnel: Original, find: Call
 def _address(pool: Any, url: str) -> str:
     if "://" in url[:8]:
         return url
-    host = pool.host.strip("[]")
-    port = "" if pool.port in (None, {"http": 80, "https": 443}.get(pool.scheme)) else f":{pool.port}"
-    return f"{pool.scheme}://{f'[{host}]' if ':' in host else host}{port}{url}"
+    return origin(pool.scheme, pool.host.strip("[]"), pool.port) + url
 
 
 def _headers(pool: Any, headers: Any) -> Headers:
