@@ -157,13 +157,7 @@ class Pairing:
             self._exchange(keys)
         self.equal = set(self.pairs.values())
         done = {keys[i] for i in self.pairs}
-        self.again = {j for j in self.extra() if made[j] in done and self._is_again(j)}
-
-    def _is_again(self, j: int) -> bool:
-        """Whether a call that had no answer any more is one too many: not what comes next, with other arguments."""
-        last = max(self.pairs)
-        due = next((i for i in self._free() if i > last), None)
-        return self.replayed[j].unrecorded and (due is None or self.recorded[due].tool != self.replayed[j].tool)
+        self.again = {j for j in self.extra() if made[j] in done and self.replayed[j].unrecorded}
 
     def _unpaired(self) -> list[int]:
         return [j for j in self.extra() if j not in self.again]

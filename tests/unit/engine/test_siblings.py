@@ -140,6 +140,16 @@ def test_the_same_writes_before_a_read_are_the_same_world(pool: Pool) -> None:
     assert result.turns[0].calls[1].sibling == "b"
 
 
+def test_the_same_writes_in_another_order_are_another_world(pool: Pool) -> None:
+    buy_b: Call = ("buy", {"item": "b"}, "ok")
+    path = pool.add("a", [PRICE_A, BUY_A, buy_b])
+    pool.add("b", [PRICE_A, buy_b, BUY_A, PRICE_B])
+    result = run(path, ("buy", {"item": "a"}), ("buy", {"item": "b"}), ("price", {"item": "b"}))
+    assert result.turns[0].verdict == "unrecorded"
+    result = run(path, ("buy", {"item": "b"}), ("buy", {"item": "a"}), ("price", {"item": "b"}))
+    assert result.turns[0].calls[2].sibling == "b"
+
+
 @pytest.mark.parametrize("where", ["own and sibling", "two siblings"])
 def test_sessions_that_contradict_each_other_answer_nothing(pool: Pool, where: str) -> None:
     other: Call = ("price", {"item": "a"}, 11)
