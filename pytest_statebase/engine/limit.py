@@ -163,7 +163,7 @@ class Limit:
         if self.reason is None:
             self.reason = self.timed_out()
         if self._strikes * EVERY > GRACE:
-            _stop(self._stuck())
+            self._give_up()
         if self._is_async and not (self._is_blocked and _is_in_turn(frame or _frame_of(self.thread))):
             self._cancel()
         elif frame is None:
@@ -174,6 +174,13 @@ class Limit:
             if self._strikes >= TRAP_FROM:
                 self._trap(list(_frames_above(frame)))
             raise Runaway
+
+    def _give_up(self) -> None:
+        """End the process, undisturbed: what is written before takes longer than it is from one strike to the next."""
+        self.due = float("inf")
+        if self._by_alarm:
+            ALARM.remove(self)
+        _stop(self._stuck())
 
     def _puts_off(self, frame: FrameType | None) -> bool:
         """Whether to wait a moment: what is raised inside of a lock's own code may leave it locked for ever."""

@@ -123,8 +123,9 @@ def letting(host: str, port: int | None) -> Iterator[None]:
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
     # Python raises an event for every `open`, `import` and `id()`: this line is all that most of them may cost.
-    if _check is not None and event in _EVENTS:
-        _seen(_check, event, args)
+    check = _check  # another thread may end the guard meanwhile
+    if check is not None and event in _EVENTS:
+        _seen(check, event, args)
 
 
 def _seen(check: Check, event: str, args: tuple[Any, ...]) -> None:
@@ -138,8 +139,9 @@ def _seen(check: Check, event: str, args: tuple[Any, ...]) -> None:
 
 def _before(kind: Kind, host: str, port: int | None, is_open: bool) -> None:
     """Told by the methods of sockets, of what no event is raised for, or too late."""
-    if _check is not None and not (is_open and (host, port) in _reached_before):
-        _weigh(_check, kind, host, port, _caller(sys._getframe(1)), is_open)
+    check = _check
+    if check is not None and not (is_open and (host, port) in _reached_before):
+        _weigh(check, kind, host, port, _caller(sys._getframe(1)), is_open)
 
 
 def _caller(frame: FrameType) -> FrameType:

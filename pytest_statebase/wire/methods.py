@@ -47,22 +47,24 @@ def forget() -> None:
 
 def _named(kind: Literal["connect", "send"], sock: Any, address: Any) -> None:
     """A socket looks a name up before Python tells of it."""
-    if _ask is None or sock.family not in _INTERNET or not isinstance(address, tuple) or len(address) < 2:
+    ask = _ask  # another thread may end the guard meanwhile
+    if ask is None or sock.family not in _INTERNET or not isinstance(address, tuple) or len(address) < 2:
         return
     host = plain_host(address[0])
     if host and host != "<broadcast>" and not is_address(host) and not is_loopback(host):
-        _ask(kind, host, address[1] if isinstance(address[1], int) else None, False)
+        ask(kind, host, address[1] if isinstance(address[1], int) else None, False)
 
 
 def _sending(sock: Any) -> None:
     """Nobody is told of what is sent through a connection, which may be older than the guard."""
-    if _ask is None or sock.family not in _INTERNET:
+    ask = _ask
+    if ask is None or sock.family not in _INTERNET:
         return
     try:
         peer = sock.getpeername()
     except OSError:  # not connected: it says so itself
         return
-    _ask("send", plain_host(peer[0]), peer[1], True)
+    ask("send", plain_host(peer[0]), peer[1], True)
 
 
 def _connect(original: Callable[..., Any]) -> Callable[..., Any]:
