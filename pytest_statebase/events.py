@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -60,7 +60,9 @@ class ToolCalled:
     is_error: bool = False
     """The result says itself that it failed."""
     step: int | None = None
-    """Calls of one step were made at once; their order means nothing."""
+    """Calls of one step were made at once; they have no order but what `after` says."""
+    after: list[int] | None = None
+    """Positions in the turn of the last calls of the same step that came before this one."""
     id: str | None = None
     latency_ms: float | None = None
     agent: str | None = None
@@ -68,6 +70,19 @@ class ToolCalled:
     during: int | None = None
     """Position in the turn of the call inside which this one was made."""
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def came_before(calls: Sequence[ToolCalled]) -> list[int]:
+    """For each call of a turn, which calls of its step came before it: one bit each, by their positions.
+
+    calls: all of the turn, nested ones included. Positions that are none, or of another step, are passed over.
+    """
+    earlier = [0] * len(calls)
+    for index, call in enumerate(calls):
+        for before in call.after or ():
+            if 0 <= before < index and call.step is not None and calls[before].step == call.step:
+                earlier[index] |= earlier[before] | 1 << before
+    return earlier
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from .events import (
     ToolCalled,
     TurnAdded,
     TurnStarted,
+    came_before,
     input_text,
     state_of,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "Turn",
     "TurnAdded",
     "TurnStarted",
+    "came_before",
     "input_text",
     "state_of",
 ]

@@ -37,6 +37,7 @@ _FLAG = (bool,)
 _INPUT = (dict, list, NoneType)
 _ANY = None
 _NAMES = {str: "a text", int: "an integer", float: "a number", bool: "true or false", dict: "a mapping", list: "a list"}
+_PLURALS = {int: "integers", str: "texts"}
 
 
 class MalformedError(Exception):
@@ -91,8 +92,8 @@ ADDED = _shape(
 ENDED = _shape(SessionEnded, reason=_TEXT, at=_TEXT, input=_INPUT)
 SAID = _shape(Said, said=("text", _STR), at=_TEXT)
 TOOL = _shape(
-    ToolCalled, tool=_STR, step=_COUNT, id=_TEXT, agent=_TEXT, at=_TEXT, during=_COUNT, arguments=_ANY, result=_ANY,
-    error=_MAP, is_error=_FLAG, latency_ms=_NUMBER,
+    ToolCalled, tool=_STR, step=_COUNT, after=(list, NoneType), id=_TEXT, agent=_TEXT, at=_TEXT, during=_COUNT,
+    arguments=_ANY, result=_ANY, error=_MAP, is_error=_FLAG, latency_ms=_NUMBER,
 )  # fmt: skip
 STATE = _shape(
     StateUpdated, state=("version", _INT), value=_ANY, reasoning=_TEXT, actor=_TEXT, at=_TEXT, during=_COUNT
@@ -119,6 +120,8 @@ ITEMS = {
 """The shape of an event in a list of events, by the key that tells it."""
 _BY_EVENT = {shape.kind: shape for shape in (*ITEMS.values(), SESSION, STARTED, ADDED, ENDED)}
 _IN_MEMORY = ("content", "type", "tags", "id")
+_OF: Mapping[str, type] = {"after": int, "tags": str}
+"""What the lists hold."""
 
 
 def decode(shape: Shape, form: Mapping[Any, Any]) -> Any:
@@ -135,6 +138,8 @@ def decode(shape: Shape, form: Mapping[Any, Any]) -> Any:
             extra[key] = value
         elif spec[1] is None or type(value) in spec[1]:
             fields[spec[0]] = value
+            if type(value) is list and key in _OF:
+                _check_items(key, value)
         else:
             raise MalformedError(f"`{key}` must be {_named(spec[1])}, not {_shown(value)}", key)
     if extra and shape.keeps_extra:
@@ -144,6 +149,12 @@ def decode(shape: Shape, form: Mapping[Any, Any]) -> Any:
     except TypeError:
         missing = ", ".join(f"`{key}`" for key in shape.keys if key in shape.required and key not in form)
         raise MalformedError(f"{missing} is missing") from None
+
+
+def _check_items(key: str, items: list[Any]) -> None:
+    for index, item in enumerate(items):
+        if type(item) is not _OF[key]:
+            raise MalformedError(f"`{key}` must hold {_PLURALS[_OF[key]]}, not {_shown(item)}", key, index)
 
 
 def _named(types: tuple[type, ...]) -> str:

@@ -142,7 +142,8 @@ class _Teller:
 
     def order_detail(self, i: int, j: int, in_order: Pairs) -> str:
         for other, place in sorted(in_order.items()):
-            if (other < i) != (place < j):
+            first, second = sorted((i, other))
+            if (other < i) != (place < j) and self.pairing.comes_before(first, second):
                 made, was = ("before", "after") if j < place else ("after", "before")
                 return f"made {made} {_label(self.labels[other])}, recorded {was} it"
         return "made in another order"

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..cassette.plan import ANY
-from ..ledger import ToolCalled, Turn
+from ..ledger import ToolCalled, Turn, came_before
 from ..values import freeze
 from .diff import plain_equal
 from .ids import Ids
@@ -71,6 +71,7 @@ class Pairing:
         self.recorded: list[ToolCalled] = turn.calls
         self.replayed: list[ReplayedCall] = observed.calls
         self._group = step_groups([call.step for call in self.recorded])
+        self._earlier = came_before(self.recorded)
         self._together = step_groups([call.step for call in self.replayed])
         self._numbers = [call.ordinal for call in numbered(call.tool for call in self.recorded)]
         self._their_numbers = [call.ordinal for call in numbered(call.tool for call in self.replayed)]
@@ -134,10 +135,30 @@ class Pairing:
         return {name: value for name, value in call.arguments.items() if name in known or name not in added}
 
     def in_order(self, pairs: Pairs) -> Pairs:
-        """The most pairs that keep the recorded order; calls made at once have none among themselves."""
+        """The most pairs that keep the recorded order; calls made at once have none but what `after` says."""
         group, together = self._group, self._together
         ordered = sorted(pairs.items(), key=lambda pair: (together[pair[1]], group[pair[0]], pair[1]))
-        return dict(ordered[k] for k in longest_rising([group[i] for i, _ in ordered]))
+        kept = dict(ordered[k] for k in longest_rising([group[i] for i, _ in ordered]))
+        return kept if not any(self._earlier) else self._in_lines(kept)
+
+    def _in_lines(self, pairs: Pairs) -> Pairs:
+        """Most of them, none of which came before another one in the recording and comes after it now."""
+        in_turn = sorted(pairs.items(), key=lambda pair: pair[1])
+        kept, late = [], _Delayed(self._together)
+        for i, j in in_turn:
+            if not late.until(j) >> i & 1:
+                kept.append((i, j))
+                late.add(self._earlier[i])
+        backwards, made = [], _Delayed(self._together)
+        for i, j in reversed(in_turn):
+            if not made.until(j) & self._earlier[i]:
+                backwards.append((i, j))
+                made.add(1 << i)
+        return dict(kept if len(kept) >= len(backwards) else reversed(backwards))
+
+    def comes_before(self, i: int, other: int) -> bool:
+        """Whether one recorded call was made before the other, not at once with it."""
+        return self._group[i] < self._group[other] or bool(self._earlier[other] >> i & 1)
 
     def _pair_equal(self) -> None:
         """Equal calls, in order first, then out of it; which of several equal recordings answered is no matter."""
@@ -230,6 +251,25 @@ class Pairing:
     def _pair_replaced(self) -> None:
         for ours, theirs in self._gaps():
             self.replaced.update(zip(ours, theirs, strict=False))
+
+
+class _Delayed:
+    """Bits that count from the next replayed step on: calls of one step have no order."""
+
+    def __init__(self, together: list[int]) -> None:
+        self._together = together
+        self._bits = self._coming = 0
+        self._step = -1
+
+    def until(self, j: int) -> int:
+        """What counts at a replayed call."""
+        if self._together[j] != self._step:
+            self._step, self._bits = self._together[j], self._coming
+        return self._bits
+
+    def add(self, bits: int) -> None:
+        """Have more count from the next step on."""
+        self._coming |= bits
 
 
 def _names(arguments: Any) -> Iterable[Any]:

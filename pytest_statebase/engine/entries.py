@@ -29,11 +29,9 @@ class Entry:
     used: int = 0
     equals: Equals | None = None
     """Where it stands among its equals."""
-    step_digest: int = 0
-    step_written: int = 0
-    """Digest and number of the writes that the recording had made before the call's step."""
-    siblings: tuple[Entry, ...] = ()
-    """The other writes of the same step. Made at once, they may come in any order, if they all come."""
+    step: Step | None = None
+    earlier: int = 0
+    """The calls of its step that came before it: one bit each, by `index`."""
     nested: list[Entry] = field(default_factory=list)
     """The calls made inside this one: answered and consumed with it."""
     effects: list[Event] = field(default_factory=list)
@@ -86,26 +84,43 @@ def by_world(entries: Iterable[Entry]) -> Worlds:
     return worlds
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Step:
-    """The calls that were made at once."""
+    """The calls that were made at once: in any order, if all come, but for what `ToolCalled.after` says."""
 
     number: tuple[int, int] | None
     digest: int = 0
     written: int = 0
+    """Digest and number of the writes that the recording had made before it."""
     members: list[Entry] = field(default_factory=list)
+    writes: list[Entry] = field(default_factory=list)
+    is_ordered: bool = False
+    """Whether some of the calls came after others."""
 
-    def joined(self, entry: Entry) -> Step | None:
+    def joined(self, entry: Entry, *, is_write: bool) -> Step | None:
         """This step with `entry` in it, None where the entry belongs to the next one."""
         if self.number is None or self.number != (entry.turn, entry.call.step):
             return None
-        return self.take(entry)
+        return self.take(entry, is_write=is_write)
 
-    def take(self, entry: Entry) -> Step:
+    def take(self, entry: Entry, *, is_write: bool) -> Step:
         """This step with `entry` in it."""
-        entry.step_digest, entry.step_written = self.digest, self.written
+        entry.step = self
+        self.is_ordered = self.is_ordered or entry.earlier > 0
         self.members.append(entry)
+        if is_write:
+            self.writes.append(entry)
         return self
+
+    def around(self, entry: Entry) -> tuple[list[Entry], list[Entry]]:
+        """The other writes: those that came before a member, and those of which nobody knows."""
+        before = [write for write in self.writes if entry.earlier >> write.index & 1]
+        beside = [
+            write
+            for write in self.writes
+            if write is not entry and not (entry.earlier >> write.index | write.earlier >> entry.index) & 1
+        ]
+        return before, beside
 
 
 def rank(entry: Entry, turn: int, agent: str | None) -> tuple[bool, bool, bool, int]:

@@ -7,14 +7,14 @@ writes as this replay has, in the same order: with the same writes behind them, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
 
 from ..compare.shapes import as_moment, is_near
-from ..ledger import Ledger, ToolCalled, TurnStarted
+from ..ledger import Ledger, ToolCalled, TurnStarted, came_before
 from ..values import freeze
 from .entries import Entry, Equals, Step, Worlds, by_world, rank
 from .given import Known
@@ -85,6 +85,8 @@ class Pool:
         self._known = Known(ledger)
         self._at_once = False
         """Whether any calls were made at once."""
+        self._last: Step | None = None
+        """The step of the last answer."""
         self._numbers: Counter[tuple[int, str]] = Counter()
         self.entries: list[Entry] = []
         self.renames: dict[str, str] = {}
@@ -96,28 +98,37 @@ class Pool:
         turn, index = 0, 0
         parents: dict[int, Entry] = {}
         step = Step(None)
+        earlier: list[int] = []
+        turns = iter(self._ledger.turns)
         for position, event in enumerate(self._ledger.events):
             if isinstance(event, TurnStarted):
                 turn, index, parents = event.number, 0, {}
+                earlier = came_before(next(turns).calls)
             elif isinstance(event, ToolCalled):
                 entry = self._enter(event, turn, index, position)
                 parents[index] = entry
+                entry.earlier = earlier[index] if earlier else 0
                 index += 1
                 if event.during in parents:
                     parents[event.during].nested.append(entry)
                     continue
-                step = step.joined(entry) or self._next_step(step, entry)
+                is_write = self._is_write(event.tool)
+                step = step.joined(entry, is_write=is_write) or self._next_step(step, entry, is_write)
                 self._place(entry, self._by_key.setdefault(entry.key, {}))
-                if self._is_write(event.tool):
+                if is_write:
                     self.writes.record(entry.key, inherited=entry.before_fork)
             elif (cause := getattr(event, "during", None)) in parents:
                 parents[cause].effects.append(event)
-        self._close_step(step.members)
+        self._close(step)
 
-    def _next_step(self, step: Step, entry: Entry) -> Step:
-        self._close_step(step.members)
+    def _next_step(self, step: Step, entry: Entry, is_write: bool) -> Step:
+        self._close(step)
         number = None if entry.call.step is None else (entry.turn, entry.call.step)
-        return Step(number, self.writes.recorded_digest, len(self.writes.recorded)).take(entry)
+        return Step(number, self.writes.recorded_digest, len(self.writes.recorded)).take(entry, is_write=is_write)
+
+    def _close(self, step: Step) -> None:
+        self.writes.end_step()
+        self._at_once = self._at_once or len(step.members) > 1
 
     def _place(self, entry: Entry, worlds: Worlds) -> None:
         world = self.writes.recorded_digest
@@ -134,15 +145,6 @@ class Pool:
         entry = Entry(call, turn, index, len(self.entries), position, key, arguments, before, used=int(before))
         self.entries.append(entry)
         return entry
-
-    def _close_step(self, members: list[Entry]) -> None:
-        self.writes.end_step()
-        if len(members) < 2:
-            return
-        self._at_once = True
-        writes = [member for member in members if self._is_write(member.call.tool)]
-        for entry in members:
-            entry.siblings = tuple(other for other in writes if other is not entry)
 
     def answer(
         self, tool: str, arguments: Any, turn: int, clocks: Iterable[datetime] = (), *, agent: str | None = None
@@ -183,6 +185,7 @@ class Pool:
 
     def _use(self, entry: Entry) -> None:
         entry.used += 1
+        self._last = entry.step
         if entry.equals is not None:
             entry.equals.spend(entry)
         self.note_write(entry.call.tool, entry.key)
@@ -192,15 +195,25 @@ class Pool:
     def _choose(self, worlds: Worlds, tool: str, turn: int, agent: str | None = None) -> Found | None:
         once, writes = self._is_write(tool), self.writes
         same = worlds.get(writes.digest)
-        best = same.best(turn, agent, once=once) if same else None
+        exact = same.best(turn, agent, once=once) if same else None
+        if exact is not None and not self._at_once:
+            return Found(exact, stale=not writes.in_order, repeated=exact.used > 0)
+        # All of these are right. A step that has begun is gone through before another one.
+        right = self._within_steps(worlds, once) if self._at_once else []
+        if exact is not None:
+            right.append(exact)
+        best = min(
+            right, key=lambda one: (one.used > 0, one.step is not self._last, *rank(one, turn, agent)), default=None
+        )
         if best is not None:
-            return Found(best, stale=not writes.in_order, repeated=best.used > 0)
-        within = [one for one in self._all(worlds, once) if self._within_step(one)] if self._at_once else []
-        if within:
-            best = min(within, key=lambda e: rank(e, turn, agent))
-            return Found(best, stale=not writes.in_order, repeated=best.used > 0, provisional=writes.in_order)
+            provisional = writes.in_order and best is not exact
+            return Found(best, stale=not writes.in_order, repeated=best.used > 0, provisional=provisional)
         best = self._nearest(worlds, turn, agent, once)
-        return None if best is None else Found(best, stale=True, repeated=best.used > 0)
+        if best is None:
+            return None
+        if once and best.step is not None and best.step.is_ordered:
+            writes.in_order = False  # too early or too late within its step, whose end would not tell
+        return Found(best, stale=True, repeated=best.used > 0)
 
     def _nearest(self, worlds: Worlds, turn: int, agent: str | None, once: bool) -> Entry | None:
         """The one before which the recording had made most nearly the writes that the replay has made."""
@@ -213,25 +226,35 @@ class Pool:
         ]
         return min(filter(None, found), key=lambda one: rank(one, turn, agent), default=None)
 
-    @staticmethod
-    def _all(worlds: Worlds, once: bool) -> Iterator[Entry]:
+    def _within_steps(self, worlds: Worlds, once: bool) -> list[Entry]:
+        """Those that this replay may have reached within their steps, whatever order those have come in."""
+        found, known = [], {}
         for equals in worlds.values():
-            yield from equals.fresh
-            yield from () if once else equals.spent
+            for entry in equals.fresh if once else (*equals.fresh, *equals.spent):
+                place = (id(entry.step), entry.earlier)
+                if once or place not in known:
+                    known[place] = self._within_step(entry)
+                if known[place]:
+                    found.append(entry)
+        return found
 
     def _within_step(self, entry: Entry) -> bool:
-        """Whether this replay has made, since the call's step began, nothing but other writes of that step."""
-        size = len(self.writes.made) - entry.step_written
-        if not entry.siblings or not 0 <= size <= len(entry.siblings) <= _STEP_LIMIT:
+        """Whether this replay has made, since the step began, what came before the call, and no more than may have."""
+        step, made = entry.step, len(self.writes.made)
+        if step is None or len(step.members) < 2 or not 0 <= made - step.written <= len(step.writes):
             return False
-        rest = self.writes.digest - entry.step_digest
-        weights = [self.writes.weight(sibling.key) for sibling in entry.siblings]
+        before, beside = step.around(entry)
+        size = made - step.written - len(before)
+        if not 0 <= size <= len(beside) <= _STEP_LIMIT:
+            return False
+        rest = self.writes.digest - step.digest - sum(self.writes.weight(write.key) for write in before)
+        weights = [self.writes.weight(write.key) for write in beside]
         return any(sum(some) == rest for some in combinations(weights, size))
 
     @staticmethod
     def siblings_made(entry: Entry) -> bool:
         """Whether the replay has made every other write of the call's step."""
-        return all(sibling.used for sibling in entry.siblings)
+        return entry.step is None or all(write.used for write in entry.step.writes if write is not entry)
 
     def _volatile(self, tool: str, arguments: Any, turn: int, clocks: list[datetime]) -> Found | None:
         shape, pieces = mask(arguments)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import itertools
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
@@ -20,6 +22,7 @@ from ..engine.mcp_log import with_servers
 from ..engine.mcp_wire import recorded_servers
 from ..engine.offer import Offer
 from ..engine.snapshot import error_record, snapshot
+from ..engine.strands import Strand, current_strand, recording_strands
 from ..engine.streams import AWAITED, Stream, Watch
 from ..engine.tools import Tool, current, find_tools, stubbed, with_marked
 from ..engine.web.doorway import door_here
@@ -87,6 +90,10 @@ class _Recording:
         """Calls of the turn that have not ended yet."""
         self._in_flight = 0
         self._step = 0
+        self._numbers = itertools.count()
+        """Over the calls of the session: strands may outlast a turn."""
+        self._first = 0
+        """The number of the step's first call."""
         self._runner: asyncio.Runner | None = None
         self.traffic = Traffic()
 
@@ -103,7 +110,7 @@ class _Recording:
         began = time.perf_counter()
         reply, error = AgentReply(), None
         try:
-            with current(self):
+            with current(self), recording_strands():
                 answer = self.agent.call(offer.parameters())
                 if is_awaitable(answer):
                     answer = self._awaited(answer, stack)
@@ -154,7 +161,7 @@ class _Recording:
                     remedy="Record in a thread of its own: `await asyncio.to_thread(…)`.",
                 )
             self._runner = stack.enter_context(asyncio.Runner())
-        return self._runner.run(with_loose_tasks(awaitable))
+        return self._runner.run(with_loose_tasks(awaitable), context=contextvars.copy_context())
 
     @staticmethod
     def _no_call(name: str, arguments: Any) -> Any:
@@ -215,13 +222,19 @@ class _Recording:
             call.stream.chunks.append(snapshot(chunk))
 
     def _begin(self, tool: Tool, arguments: dict[str, Any]) -> _Call:
+        during = _inside.get()
         with self._lock:
-            if not self._in_flight and _inside.get() is None:
-                self._step += 1
+            number = next(self._numbers)
+            if not self._in_flight and during is None:
+                self._step, self._first = self._step + 1, number
             self._in_flight += 1
             self._calls.append(None)
             self._began.append(len(self.ledger.events))
-            call = _Call(len(self._calls) - 1, tool, snapshot(arguments), self._step, _inside.get(), acting_agent())
+            call = _Call(len(self._calls) - 1, number, tool, snapshot(arguments), self._step, during, acting_agent())
+            if during is None:
+                call.strand = current_strand()
+                call.before = call.strand.begin(number)
+                call.after = sorted(before - number + call.index for before in call.before if before >= self._first)
             self._open[call.index] = call
             return call
 
@@ -244,12 +257,15 @@ class _Recording:
                 return  # it ended after its turn
             del self._open[call.index]
             self._in_flight -= 1
+            if call.strand is not None:
+                call.strand.end(call.number, call.before)
             self._calls[call.index] = ToolCalled(
                 call.tool.name,
                 call.arguments,
                 result=kept,
                 error=record,
                 step=call.step,
+                after=call.after or None,
                 latency_ms=latency,
                 agent=call.agent,
                 during=call.during,
@@ -268,6 +284,7 @@ class _Call:
 
     index: int
     """Position among the calls of its turn."""
+    number: int
     tool: Tool
     arguments: dict[str, Any]
     step: int
@@ -275,6 +292,11 @@ class _Call:
     agent: str | None
     began: float = field(default_factory=time.perf_counter)
     stream: Stream | None = None
+    strand: Strand | None = None
+    before: frozenset[int] = frozenset()
+    """Numbers of the last calls that came before it."""
+    after: list[int] = field(default_factory=list)
+    """Positions of those that are of the same step."""
 
 
 @contextmanager

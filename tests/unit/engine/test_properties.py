@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import copy
 import inspect
 import random
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -54,6 +56,9 @@ class World:
         values.append(value)
         return values[-2] if len(values) > 1 else None
 
+    def read_own(self, key: str) -> Any:
+        return list(self.store.get(key, []))
+
     def fail(self, key: str) -> Any:
         raise StoreError(key, writes=self.writes)
 
@@ -75,6 +80,12 @@ async def read_later(key: str) -> Any:
     LIVE.append(key)
     await asyncio.sleep(0)
     return WORLD.read(key)
+
+
+async def read_own(key: str) -> Any:
+    LIVE.append(key)
+    await asyncio.sleep(0)
+    return WORLD.read_own(key)
 
 
 def write(key: str, value: Any) -> Any:
@@ -102,11 +113,20 @@ def other(key: str) -> Any:
     LIVE.append(key)
 
 
-TOOLS = [f"{__name__}:{name}" for name in ("read", "read_later", "write", "write_later", "fail", "rows", "other")]
-READS = Plan(tools={name: ToolRules(reads=True) for name in ("read", "read_later", "fail", "rows")})
+ENOUGH: contextvars.ContextVar[asyncio.Event] = contextvars.ContextVar("enough")
+
+
+async def hold() -> Any:
+    await ENOUGH.get().wait()
+
+
+NAMES = ("read", "read_later", "read_own", "write", "write_later", "fail", "rows", "other", "hold")
+TOOLS = [f"{__name__}:{name}" for name in NAMES]
+READS = Plan(tools={name: ToolRules(reads=True) for name in ("read", "read_later", "read_own", "fail", "rows", "hold")})
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "read": read,
     "read_later": read_later,
+    "read_own": read_own,
     "write": write,
     "write_later": write_later,
     "fail": fail,
@@ -116,7 +136,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 Call = tuple[str, dict[str, Any]]
 Turn = list[list[Call]]
-"""Groups of calls; the calls of one group are made at once."""
+"""Groups of calls; the calls of one group are made at once, but those with one key one after the other."""
 
 
 @dataclass(frozen=True)
@@ -152,22 +172,45 @@ class Playing:
 
     async def one(self, name: str, given: dict[str, Any]) -> None:
         arguments = {k: self.results[value.index] if isinstance(value, Ref) else value for k, value in given.items()}
+        self.results.append(await self.made(name, arguments))
+
+    async def many(self, group: list[Call]) -> None:
+        lines: dict[str, list[Call]] = {}
+        for call in group:
+            lines.setdefault(call[1]["key"], []).append(call)
+        order = list(lines.values())
+        chance = random.Random(self.seed)
+        chance.shuffle(order)
+        async with self.holding():
+            await asyncio.gather(*(self.line(calls, apart=chance.random() < 0.5) for calls in order))
+
+    @asynccontextmanager
+    async def holding(self) -> AsyncIterator[None]:
+        """Meanwhile another call goes on."""
+        enough = asyncio.Event()
+        ENOUGH.set(enough)
+        self.pairs.append((None, None))
+        held = asyncio.create_task(hold())
+        await asyncio.sleep(0)
+        yield
+        enough.set()
+        await held
+
+    async def line(self, calls: list[Call], *, apart: bool) -> None:
+        """One call after the other, each in a task of its own if they are made `apart`."""
+        for name, arguments in calls:
+            made = self.made(name, arguments)
+            await (asyncio.create_task(made) if apart else made)
+
+    async def made(self, name: str, arguments: dict[str, Any]) -> Any:
+        place = len(self.pairs)
+        self.pairs.append((None, None))
         got = outcome(lambda: FUNCTIONS[name](**arguments))
         if inspect.iscoroutine(got):
             got = await got
-        self.results.append(got)
-        self.note(name, arguments, got)
-
-    async def many(self, group: list[Call]) -> None:
-        order = list(group)
-        random.Random(self.seed).shuffle(order)
-        answers = await asyncio.gather(*(FUNCTIONS[name](**arguments) for name, arguments in order))
-        for (name, arguments), answer in zip(order, answers, strict=True):
-            self.note(name, arguments, answer)
-
-    def note(self, name: str, arguments: dict[str, Any], got: Any) -> None:
         wanted = None if name == "other" else outcome(lambda: getattr(self.shadow, name)(**arguments))
-        self.pairs.append((copy.deepcopy(wanted), got))
+        self.pairs[place] = copy.deepcopy(wanted), got
+        return got
 
 
 def outcome(make: Callable[[], Any]) -> Any:
@@ -192,10 +235,12 @@ ONE: st.SearchStrategy[list[Call]] = st.one_of(
 MANY = st.one_of(
     st.lists(st.tuples(st.just("read_later"), st.fixed_dictionaries({"key": KEYS})), min_size=2, max_size=3),
     st.lists(
-        st.tuples(st.just("write_later"), st.fixed_dictionaries({"key": KEYS, "value": VALUES})),
+        st.one_of(
+            st.tuples(st.just("write_later"), st.fixed_dictionaries({"key": KEYS, "value": VALUES})),
+            st.tuples(st.just("read_own"), st.fixed_dictionaries({"key": KEYS})),
+        ),
         min_size=2,
-        max_size=3,
-        unique_by=lambda call: call[1]["key"],
+        max_size=6,
     ),
 )
 TURNS = st.lists(st.lists(ONE | MANY, max_size=4), min_size=1, max_size=3)
@@ -354,7 +399,8 @@ def test_two_writes_in_another_order_are_reordered(turns: list[Turn], data: st.D
     result, _ = replayed(record(turns), changed(turns, number, groups))
     assert told(result) == [(Kind.REORDERED, "write")]
     calls = [call for turn in result.turns for call in turn.calls]
-    later = sum(len(group) for turn in turns[:number] for group in turn) + sum(map(len, turns[number][:at]))
+    made_before = [*(group for turn in turns[:number] for group in turn), *turns[number][:at]]
+    later = sum(len(group) + (len(group) > 1) for group in made_before)
     assert [call.stale for call in calls] == [position >= later for position in range(len(calls))]
 
 
@@ -373,6 +419,25 @@ def test_a_write_made_twice_is_one_extra_call_without_an_answer(turns: list[Turn
     result, _ = replayed(record(turns), changed(turns, number, groups))
     assert result.turns[number].verdict == "unrecorded"
     assert told(result) == [(Kind.EXTRA, "write")]
+
+
+@QUICK
+@given(TURNS, st.permutations("abc"), st.booleans(), st.integers(0, 9))
+def test_two_calls_of_one_line_in_another_order_are_reordered(
+    before: list[Turn], keys: list[str], reads: bool, seed: int
+) -> None:
+    one, other, third = (("write_later", {"key": key, "value": f"{key} {n}"}) for n, key in enumerate((keys[0],) * 3))
+    beside: list[Call] = [("write_later", {"key": keys[1], "value": 1}), ("write_later", {"key": keys[1], "value": 2})]
+    last: Turn = [[("read", {"key": key})] for key in keys]
+    own: list[Call] = [("read_own", {"key": keys[0]})] if reads else []
+    recording = record([*before, [[one, *own, other, third, *beside], *last]])
+    result, _ = replayed(recording, [*before, [[*beside, other, *own, one, third], *last]], seed)
+    assert set(told(result)) == {
+        (Kind.REORDERED, tool) for tool in (("write_later", "read_own") if reads else ("write_later",))
+    }
+    line = [call for call in result.turns[-1].calls if call.arguments.get("key") == keys[0]]
+    assert all(call.stale for call in line)
+    assert all(call.stale for call in result.turns[-1].calls if call.tool == "read")
 
 
 def passing(between: Turn, keys: tuple[str, str], *, crossed: bool) -> Turn:
@@ -423,15 +488,22 @@ def test_two_results_swapped_in_the_reply_are_told_there(before: list[Turn], bet
 
 
 def mutated(turns: list[Turn], chance: random.Random) -> list[Turn]:
-    """Some calls dropped, made twice, moved elsewhere, or taken apart that were made at once."""
+    """Some calls dropped, made twice, moved elsewhere, or made apart or in another order that were made at once."""
     turns = [list(turn) for turn in turns]
     for _ in range(chance.randint(1, 3)):
         number = chance.choice([n for n, turn in enumerate(turns) if turn] or [0])
         if not turns[number]:
             break
         group = turns[number].pop(chance.randrange(len(turns[number])))
-        what = chance.choice(("drop", "twice", "move", "apart"))
-        parts = {"drop": [], "twice": [group, group], "move": [group], "apart": [[one] for one in group]}[what]
+        what = chance.choice(("drop", "twice", "move", "apart", "shuffle"))
+        mixed = chance.sample(group, len(group))
+        parts = {
+            "drop": [],
+            "twice": [group, group],
+            "move": [group],
+            "apart": [[one] for one in group],
+            "shuffle": [mixed],
+        }[what]
         for part in parts:
             goal = turns[chance.randrange(len(turns))] if what == "move" else turns[number]
             goal.insert(chance.randint(0, len(goal)), part)
