@@ -6,17 +6,20 @@ same text, and what is redacted already stays as it is.
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, quote_plus, unquote, urlsplit, urlunsplit
 
 from ..wire.exchange import Answer, Exchange, Failure, Headers, Request, header_of
-from .scrub import REDACTED, Echoes, pairs_scrubbed, scrubbed, unzipped_and_scrubbed
-from .secrets import is_secret_header, is_secret_name, is_secret_parameter
+from .gzipped import MAGIC
+from .scrub import REDACTED, Echoes, bytes_scrubbed, gzip_scrubbed, pairs_scrubbed, scrubbed
+from .secrets import is_secret_header, is_secret_parameter
 
 __all__ = ["REDACTED", "redacted", "redacted_exchange"]
 
@@ -28,7 +31,13 @@ _SCHEMES = frozenset({
     "vapid", "aws4-hmac-sha256", "aws4-ecdsa-p256-sha256", "sharedkey", "genie-key",
 })  # fmt: skip
 _SPLIT_COOKIES = re.compile(r",(?=\s*[^\s;,=]+=)")
-_PART = re.compile(r'(?<=name=")([^"\r\n]{1,80})("[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n)(.*?)(?=\r?\n--)', re.DOTALL)
+_BOUNDARY = re.compile(r'[;\s]boundary="?([^";,\s]+)', re.IGNORECASE)
+_FIRST_BOUNDARY = re.compile(r"^--[^\r\n]+", re.MULTILINE)
+_PART_NAME = re.compile(r'[;\s]name="?([^"\r\n;]+)', re.IGNORECASE)
+_BLANK_LINE = re.compile(r"\n\r?\n")
+_JSON_BEGINS = ("{", "[{", '["')
+_UNZIPPED = 1 << 20
+"""Bytes that may be inside of a body that is gzip, however short it is."""
 _FRAMES = "application/vnd.amazon.eventstream"
 
 
@@ -86,14 +95,12 @@ def _echoes(request: Request) -> Echoes:
 def _of_header(value: str) -> list[str]:
     scheme, credentials = _scheme(value)
     if scheme.lower() != "basic":
-        return [value, credentials]
-    from base64 import b64decode
-
+        return [credentials]
     try:
-        said = b64decode(credentials).decode()
+        said = base64.b64decode(credentials).decode()
     except ValueError:
-        return [value, credentials]
-    return [value, credentials, said, said.partition(":")[2]]
+        return [credentials]
+    return [credentials, said, said.partition(":")[2]]
 
 
 def _cookies(headers: Headers) -> Iterator[str]:
@@ -105,9 +112,20 @@ def _cookies(headers: Headers) -> Iterator[str]:
 
 def _worth(values: Iterable[str]) -> Echoes:
     """Those that are long and odd enough to be no word of a text, in all their spellings, the longest first."""
-    kept = {value for value in values if len(value) >= _SHORTEST and REDACTED not in value and _is_odd(value)}
-    kept |= {quote(value, safe="") for value in kept}
+    said = {spelled for value in values if value for spelled in (value, unquote(value))}
+    kept = {value for value in said if len(value) >= _SHORTEST and REDACTED not in value and _is_odd(value)}
+    kept |= {spelled for value in kept if not value.isalnum() for spelled in _spellings(value)}
     return tuple(sorted(kept, key=lambda value: (-len(value), value)))
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """In addresses and in JSON."""
+    yield from (
+        quote(value, safe="", errors="replace"),
+        quote(value, errors="replace"),
+        quote_plus(value, errors="replace"),
+    )
+    yield from (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
 
 
 def _is_odd(value: str) -> bool:
@@ -155,43 +173,57 @@ def _url(url: str, echoes: Echoes) -> str:
     if "@" in host:
         host = f"{REDACTED}@{host.rpartition('@')[2]}"
     query = pairs_scrubbed(parts.query, echoes) if parts.query else ""
-    path = scrubbed(parts.path, echoes)
-    if (host, query, path) == (parts.netloc, parts.query, parts.path):
+    path = "/".join([scrubbed(part, echoes) for part in scrubbed(parts.path, echoes).split("/")])
+    fragment = pairs_scrubbed(parts.fragment, echoes) if parts.fragment else ""
+    if (host, query, path, fragment) == (parts.netloc, parts.query, parts.path, parts.fragment):
         return url
-    return urlunsplit((parts.scheme, host, path, query, parts.fragment))
+    return urlunsplit((parts.scheme, host, path, query, fragment))
 
 
 # --- Bodies
 
 
 def _body(body: bytes, kind: str, echoes: Echoes) -> bytes:
-    kind = kind.partition(";")[0].strip().lower()
-    if kind == _FRAMES:
+    if kind.partition(";")[0].strip().lower() == _FRAMES:
         return _frames(body, echoes)
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError:
-        return _binary(body, kind, echoes)
-    if kind == "application/x-www-form-urlencoded":
-        return pairs_scrubbed(text, echoes).encode("utf-8")
-    if kind.startswith("multipart/"):
-        text = _PART.sub(_part, text)
-    return scrubbed(text, echoes).encode("utf-8")
+    if body.startswith(MAGIC):
+        return gzip_scrubbed(body, lambda inside: _content(inside, kind, echoes, is_zipped=True), _UNZIPPED)
+    return _content(body, kind, echoes, is_zipped=False)
 
 
-def _binary(body: bytes, kind: str, echoes: Echoes) -> bytes:
-    """What is no text: each byte of a letter its own."""
-    if body.startswith(b"\x1f\x8b"):
-        return unzipped_and_scrubbed(body, lambda inside: _body(inside, "", echoes))
-    text = body.decode("latin-1")
-    if kind.startswith("multipart/"):
-        text = _PART.sub(_part, text)
-    return scrubbed(text, tuple(echo for echo in echoes if echo.isascii())).encode("latin-1")
+def _content(body: bytes, kind: str, echoes: Echoes, *, is_zipped: bool) -> bytes:
+    name = kind.partition(";")[0].strip().lower()
+
+    def clean(text: str, echoes: Echoes) -> str:
+        if name == "application/x-www-form-urlencoded" and not text.startswith(_JSON_BEGINS):
+            return pairs_scrubbed(text, echoes, is_zipped=is_zipped)
+        if name.startswith("multipart/"):
+            text = _parts(text, kind)
+        return scrubbed(text, echoes, is_zipped=is_zipped)
+
+    return bytes_scrubbed(body, echoes, clean)
 
 
-def _part(match: re.Match[str]) -> str:
-    name, between, value = match.groups()
-    return f"{name}{between}{REDACTED}" if value and is_secret_name(name) else match[0]
+def _parts(text: str, kind: str) -> str:
+    """A multipart body without the values of secret names."""
+    said = _BOUNDARY.search(kind)
+    first = _FIRST_BOUNDARY.search(text)
+    if first is None:
+        return text
+    boundary = f"--{said[1]}" if said and f"--{said[1]}" in text else first[0].rstrip("- \t")
+    split = re.split(rf"^({re.escape(boundary)}(?:--)?[ \t]*\r?$)", text, flags=re.MULTILINE)
+    return "".join([_part(part) if number and number % 2 == 0 else part for number, part in enumerate(split)])
+
+
+def _part(part: str) -> str:
+    blank = _BLANK_LINE.search(part)
+    if blank is None:
+        return part
+    names = _PART_NAME.findall(part, 0, blank.start())
+    value = part[blank.end() :].removesuffix("\n").removesuffix("\r")
+    if not value or not any(is_secret_parameter(name, "") for name in names):
+        return part
+    return part[: blank.end()] + REDACTED + part[blank.end() + len(value) :]
 
 
 def _frames(body: bytes, echoes: Echoes) -> bytes:
@@ -205,7 +237,8 @@ def _frames(body: bytes, echoes: Echoes) -> bytes:
         clean = _body(payload, "", echoes) if payload else payload
         out.append(body[at : at + total] if clean == payload else _frame(head, clean))
         at += total
-    return b"".join([*out, body[at:]])
+    # What was cut off, or is none: an error may be JSON whatever its type says.
+    return b"".join([*out, _body(body[at:], "", echoes)])
 
 
 def _frame(head: bytes, payload: bytes) -> bytes:

@@ -9,12 +9,21 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote_plus
 
-from .secrets import FORMATS, IN_CONTEXT, PRIVATE_KEY, holds_secret_numbers, is_secret_name, is_secret_parameter
+from .gzipped import MAGIC, gzip_cleaned
+from .secrets import (
+    FORMATS,
+    IN_CONTEXT,
+    JSON_WEB_TOKEN,
+    holds_secret_numbers,
+    is_secret_name,
+    is_secret_parameter,
+    private_keys,
+)
 
 REDACTED: Final = "REDACTED"
 Echoes = tuple[str, ...]
@@ -26,26 +35,34 @@ _RUN = b"a" * 15
 """No key is shorter."""
 _BEFORE = 24
 """Characters before a run that may tell what it is, as `Bearer` does."""
-_ENCODED = 20
-"""Characters of base64 from which on it may hold a key."""
-_INSIDE = 1 << 20
-"""Bytes of an encoded text that are looked into."""
-_DEPTH = 3
+_SHORT = 15
+"""Bytes below which base64 is too short to be read."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}=*")
+_DEPTH = 24
+"""How often a text may be base64 of base64 before it is redacted unseen. Each time leaves three quarters of it."""
+_GROWTH = 32
+"""How many times longer than its gzip a text may be, so that nobody's bombs burst here."""
+_TOKEN = 500
+"""Characters that a token of a language model may have, escapes included."""
 
 _NAMED = {
-    '"': re.compile(r'"([\w.-]{2,60})(\\*)"[ \t\r\n]*:[ \t\r\n]*(?=[\\"\[\d-])', re.ASCII),
-    "'": re.compile(r"'([\w.-]{2,60})(\\*)'[ \t\r\n]*:[ \t\r\n]*(?=[\\'\[\d-])", re.ASCII),
+    '"': re.compile(r'"([\w.-]{2,})(\\*)"[ \t\r\n]*:[ \t\r\n]*(?=[\\"\[\d-])', re.ASCII),
+    "'": re.compile(r"'([\w.-]{2,})(\\*)'[ \t\r\n]*:[ \t\r\n]*(?=[\\'\"\[\d-])", re.ASCII),
 }
-_QUOTES = {'"': re.compile(r'(\\*)"'), "'": re.compile(r"(\\*)'")}
 _NUMBER = re.compile(r"-?[0-9][0-9.]*(?:[eE][+-]?[0-9]+)?")
+_BLANK = re.compile(r"(?:[ \t\r\n]|\\+[nrt])*")
+_SCALAR = re.compile(r"[\w.+-]+", re.ASCII)
 _OF_MODELS = re.compile(r'[ \n]*,[ \n]*\\*"(?:logprob|bytes|top_logprobs|prob|score|token_str)\b')
-_PARAMETER = re.compile(r"((?:[?&]|\\u0026)(?:amp;)?)([\w.-]{2,60})=([^&\s\"'<>\\#]+)", re.ASCII)
+_PARAMETER = re.compile(r"((?:[?&#]|\\u0026)(?:amp;)?)([\w.%\[\]-]{2,})=([^&\s\"'<>\\#]+)", re.ASCII)
 _USER = re.compile(r"(?<=://)[^\s/@:\"'?#]*:[^\s/@\"'?#]+(?=@)")
 _ELEMENT = re.compile(r"<([\w.-]+:)?([\w.-]+)(\s[^<>]*)?>([^<>]+)(?=</)", re.ASCII)
 
 
-def scrubbed(text: str, echoes: Echoes = (), depth: int = 0) -> str:
-    """The text without its secrets."""
+def scrubbed(text: str, echoes: Echoes = (), depth: int = 0, *, is_zipped: bool = False) -> str:
+    """The text without its secrets.
+
+    depth: how often it was base64; is_zipped: whether it was gzip.
+    """
     for echo in echoes:
         if echo in text:
             text = text.replace(echo, REDACTED)
@@ -61,7 +78,47 @@ def scrubbed(text: str, echoes: Echoes = (), depth: int = 0) -> str:
         text = _USER.sub(REDACTED, text)
     if "</" in text:
         text = _ELEMENT.sub(_element, text)
-    return _keys(text, echoes, depth)
+    text = _keys(text, echoes, depth, is_zipped)
+    # Only now: base64 of more than the secret is still to be read before.
+    for echo in _in_base64(echoes):
+        if echo in text:
+            text = text.replace(echo, REDACTED)
+    return text
+
+
+@lru_cache(256)
+def _in_base64(echoes: Echoes) -> Echoes:
+    """Those that are too short to be found by reading base64."""
+    short = [echo.encode("utf-8", "surrogatepass") for echo in echoes if len(echo) < _SHORT]
+    return tuple(base64.b64encode(echo).decode("ascii").rstrip("=") for echo in short)
+
+
+def bytes_scrubbed(data: bytes, echoes: Echoes, clean: Callable[[str, Echoes], str]) -> bytes:
+    """The same for bytes: what is no UTF-8 is read with a letter for each byte."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        spelled = tuple(echo if echo.isascii() else _by_byte(echo) for echo in echoes)
+        return clean(data.decode("latin-1"), spelled).encode("latin-1")
+    return clean(text, echoes).encode("utf-8")
+
+
+def _by_byte(text: str) -> str:
+    return text.encode("utf-8", "surrogatepass").decode("latin-1")
+
+
+def gzip_scrubbed(data: bytes, clean: Callable[[bytes], bytes], least: int = 0) -> bytes:
+    """Gzip without the secrets of what is inside.
+
+    least: bytes that may be inside of the shortest gzip. Gzip with much more than it has itself, gzip inside of gzip
+    and what cannot be read is redacted as a whole.
+    """
+
+    def cleaned(inside: bytes) -> bytes:
+        return REDACTED.encode() if inside.startswith(MAGIC) else clean(inside)
+
+    after = gzip_cleaned(data, cleaned, max(least, _GROWTH * len(data)))
+    return REDACTED.encode() if after is None else after
 
 
 def _kept(match: re.Match[str]) -> str:
@@ -70,7 +127,7 @@ def _kept(match: re.Match[str]) -> str:
 
 def _parameter(match: re.Match[str]) -> str:
     begin, name, value = match.groups()
-    return f"{begin}{name}={REDACTED}" if is_secret_parameter(name, value) else match[0]
+    return f"{begin}{name}={REDACTED}" if is_secret_parameter(unquote_plus(name), value) else match[0]
 
 
 def _element(match: re.Match[str]) -> str:
@@ -79,20 +136,21 @@ def _element(match: re.Match[str]) -> str:
     return f"<{match[1] or ''}{match[2]}{match[3] or ''}>{REDACTED}"
 
 
-def pairs_scrubbed(text: str, echoes: Echoes) -> str:
+def pairs_scrubbed(text: str, echoes: Echoes, *, is_zipped: bool = False) -> str:
     """The same for a query or a form, where only the values that change are encoded anew."""
-    return "&".join(_pair(pair, echoes) for pair in text.split("&"))
+    return "&".join([_pair(pair, echoes, is_zipped) for pair in text.split("&")])
 
 
-def _pair(pair: str, echoes: Echoes) -> str:
+def _pair(pair: str, echoes: Echoes, is_zipped: bool) -> str:
     name, sign, raw = pair.partition("=")
     if not raw:
-        return pair
+        return scrubbed(pair, echoes, is_zipped=is_zipped)
     value = unquote_plus(raw)
     if is_secret_parameter(unquote_plus(name), value):
         return f"{name}{sign}{REDACTED}"
-    clean = scrubbed(value, echoes)
-    return pair if clean == value else f"{name}{sign}{quote(clean, safe='')}"
+    clean = scrubbed(value, echoes, is_zipped=is_zipped)
+    name = scrubbed(name, echoes)
+    return f"{name}{sign}{raw if clean == value else quote(clean, safe='')}"
 
 
 # --- JSON
@@ -104,22 +162,36 @@ def _fields(text: str, mark: str) -> str:
     # Most texts name few things, many times over.
     if not any(is_secret_name(name) for name in {found[0] for found in pattern.findall(text)}):
         return text
-    out, done = [], 0
+    return _put(text, _hidden(text, pattern, mark))
+
+
+def _hidden(text: str, pattern: re.Pattern[str], mark: str) -> Iterator[tuple[int, int, str]]:
+    """Where the values of secret names stand, and what comes instead."""
+    done = 0
     for match in pattern.finditer(text):
         if match.start() >= done and is_secret_name(match[1]):
-            for start, end, put in _values(text, match, mark):
-                out += [text[done:start], put]
-                done = end
-    return "".join([*out, text[done:]])
+            for place in _values(text, match, mark):
+                done = place[1]
+                yield place
+
+
+def _put(text: str, places: Iterable[tuple[int, int, str]]) -> str:
+    out, done = [], 0
+    for start, end, instead in places:
+        out += [text[done:start], instead]
+        done = end
+    return "".join([*out, text[done:]]) if out else text
 
 
 def _values(text: str, match: re.Match[str], mark: str) -> Iterator[tuple[int, int, str]]:
     """Where what is secret under a name stands, and what comes instead."""
     at, escape = match.end(), match[2]
+    if mark == "'" and text.startswith('"', at + len(escape)):  # as Python shows a text with an apostrophe
+        mark = '"'
     opening = escape + mark
     if text.startswith(opening, at):
         start, end = at + len(opening), _end(text, at + len(opening), escape, mark)
-        if start < end and not _OF_MODELS.match(text, end + len(opening)):
+        if start < end and not (end - start <= _TOKEN and _OF_MODELS.match(text, end + len(opening))):
             yield start, end, REDACTED
     elif text.startswith("[", at):
         yield from _items(text, at + 1, escape, mark)
@@ -128,94 +200,112 @@ def _values(text: str, match: re.Match[str], mark: str) -> Iterator[tuple[int, i
 
 
 def _items(text: str, at: int, escape: str, mark: str) -> Iterator[tuple[int, int, str]]:
-    """The texts of a list."""
-    opening = escape + mark
-    while True:
-        at = _after_blank(text, at)
-        if not text.startswith(opening, at):
+    """The texts of a list, and of the lists in it."""
+    opening, level = escape + mark, 1
+    while level:
+        at = _after(_BLANK, text, at)
+        if text.startswith(opening, at):
+            start, end = at + len(opening), _end(text, at + len(opening), escape, mark)
+            if start < end:
+                yield start, end, REDACTED
+            at = end + len(opening)
+        elif text.startswith(("[", "]", ","), at):
+            level += {"[": 1, "]": -1, ",": 0}[text[at]]
+            at += 1
+        elif at == (at := _after(_SCALAR, text, at)):
             return
-        start, end = at + len(opening), _end(text, at + len(opening), escape, mark)
-        if start < end:
-            yield start, end, REDACTED
-        at = _after_blank(text, end + len(opening))
-        if not text.startswith(",", at):
-            return
-        at += 1
 
 
-def _after_blank(text: str, at: int) -> int:
-    while text[at : at + 1] in (" ", "\n", "\t", "\r"):
-        at += 1
-    return at
+def _after(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at
 
 
 def _end(text: str, start: int, escape: str, mark: str) -> int:
     """Where a text ends whose quotes stand behind that many backslashes, as in JSON that is a string of JSON."""
     level = len(escape)
-    for match in _QUOTES[mark].finditer(text, start):
-        over = len(match[1]) - level
+    at = text.find(mark, start)
+    while at >= 0:
+        first = at
+        while first > start and text[first - 1] == "\\":
+            first -= 1
+        over = at - first - level
         if over >= 0 and over % (2 * (level + 1)) == 0:
-            return match.end() - len(escape) - 1
+            return at - level
+        at = text.find(mark, at + 1)
     return len(text)
 
 
 # --- Runs of letters and digits
 
 
-def _keys(text: str, echoes: Echoes, depth: int) -> str:
+def _keys(text: str, echoes: Echoes, depth: int, is_zipped: bool) -> str:
     """The text without what looks like a key, wherever it stands."""
-    found = set(_runs(text))
-    if not found:
+    data = text.encode("utf-8", "surrogatepass")
+    runs = list(_runs(data))
+    if not runs:
         return text
-    around = "\n".join([before + run for before, run in found])
+    before = text
+    around = b"\n".join([data[max(0, start - _BEFORE) : end] for start, end in runs]).decode("ascii", "replace")
     for tokens, pattern in IN_CONTEXT:
         if any(token in around for token in tokens):
             text = pattern.sub(_kept, text)
     if "PRIVATE KEY" in text:
-        text = PRIVATE_KEY.sub(REDACTED, text)
-    for run in sorted({run for _, run in found}, key=lambda one: (-len(one), one)):
-        clean = _run(run, echoes, depth)
+        text = _put(text, ((start, end, REDACTED) for start, end in private_keys(text)))
+    if text is not before:
+        data = text.encode("utf-8", "surrogatepass")
+        runs = list(_runs(data))
+    out, done = [], 0
+    known: dict[bytes, bytes] = {}
+    for start, end in runs:
+        run = data[start:end]
+        clean = known.get(run)
+        if clean is None:
+            clean = known[run] = _run(run.decode("ascii"), echoes, depth, is_zipped).encode("ascii")
         if clean != run:
-            text = text.replace(run, clean)
-    return text
+            out += [data[done:start], clean]
+            done = end
+    return b"".join([*out, data[done:]]).decode("utf-8", "surrogatepass") if out else text
 
 
-def _runs(text: str) -> Iterator[tuple[str, str]]:
-    """Everything without a blank that is long enough for a key, with a little of what stands before it."""
-    data = text.encode("utf-8", "surrogatepass")
+def _runs(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where everything without a blank stands that is long enough for a key."""
     marked = data.translate(_RUNS)
     at = marked.find(_RUN)
     while at >= 0:
         end = marked.find(b" ", at)
         end = len(data) if end < 0 else end
-        yield data[max(0, at - _BEFORE) : at].decode("ascii", "replace"), data[at:end].decode("ascii")
+        yield at, end
         at = marked.find(_RUN, end)
 
 
-def _run(run: str, echoes: Echoes, depth: int) -> str:
-    clean = FORMATS.sub(REDACTED, run)
-    if clean != run or depth >= _DEPTH:
+def _run(run: str, echoes: Echoes, depth: int, is_zipped: bool) -> str:
+    clean = FORMATS.sub(REDACTED, JSON_WEB_TOKEN.sub(_kept, run) if "eyJ" in run else run)
+    if clean != run:
         return clean
-    # What stands before a `=` is a name, but for the padding at the end.
-    body = run.rstrip("=")
-    start = body.rfind("=") + 1
-    return run[:start] + _encoded(run[start:], echoes, depth)
+    return _BASE64.sub(lambda match: _encoded(match[0], echoes, depth, is_zipped), run)
 
 
-def _encoded(text: str, echoes: Echoes, depth: int) -> str:
+def _encoded(text: str, echoes: Echoes, depth: int, is_zipped: bool) -> str:
     """Base64 without the secrets of what it says."""
     inside = _decoded(text)
     if inside is None:
         return text
-    data, was_gzip = _unzipped(inside)
-    try:
-        said = data.decode("utf-8")
-    except UnicodeDecodeError:
+    if depth >= _DEPTH:
+        return REDACTED
+
+    def clean(data: bytes, is_zipped: bool) -> bytes:
+        return bytes_scrubbed(data, echoes, lambda said, known: scrubbed(said, known, depth + 1, is_zipped=is_zipped))
+
+    if not inside.startswith(MAGIC):
+        after = clean(inside, is_zipped)
+    elif is_zipped:
+        return REDACTED
+    else:
+        after = gzip_scrubbed(inside, lambda data: clean(data, True))
+    if after == inside:
         return text
-    clean = scrubbed(said, echoes, depth + 1)
-    if clean == said:
-        return text
-    coded = base64.b64encode(_stored(clean.encode()) if was_gzip else clean.encode()).decode("ascii")
+    coded = base64.b64encode(after).decode("ascii")
     if "-" in text or "_" in text:
         coded = coded.translate(_TO_URLS)
     return coded if text.endswith("=") or len(text.rstrip("=")) % 4 == 0 else coded.rstrip("=")
@@ -228,41 +318,9 @@ _FROM_URLS = str.maketrans("-_", "+/")
 def _decoded(text: str) -> bytes | None:
     """The bytes that base64 says; None where it is none."""
     plain = text.rstrip("=").translate(_FROM_URLS)
-    if len(plain) < _ENCODED or len(plain) % 4 == 1:
+    if len(plain) % 4 == 1:
         return None
     try:
         return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except binascii.Error:
         return None
-
-
-def unzipped_and_scrubbed(data: bytes, clean: Callable[[bytes], bytes]) -> bytes:
-    """What is gzip with what is inside cleaned; stays as it is where nothing changes."""
-    inside, was_gzip = _unzipped(data)
-    if not was_gzip:
-        return data
-    after = clean(inside)
-    return data if after == inside else _stored(after)
-
-
-def _unzipped(data: bytes) -> tuple[bytes, bool]:
-    if not data.startswith(b"\x1f\x8b\x08"):
-        return data, False
-    try:
-        unzip = zlib.decompressobj(31)
-        inside = unzip.decompress(data, _INSIDE)
-    except zlib.error:
-        return data, False
-    return (inside, True) if unzip.eof and not unzip.unused_data else (data, False)
-
-
-def _stored(data: bytes) -> bytes:
-    """Gzip without compression, which comes out the same wherever it is made."""
-    out = [b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"]
-    for at in range(0, len(data) or 1, 65535):
-        block = data[at : at + 65535]
-        is_last = at + 65535 >= len(data)
-        size = len(block)
-        out += [bytes([is_last]), size.to_bytes(2, "little"), (size ^ 0xFFFF).to_bytes(2, "little"), block]
-    out += [zlib.crc32(data).to_bytes(4, "little"), (len(data) & 0xFFFFFFFF).to_bytes(4, "little")]
-    return b"".join(out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -30,15 +31,27 @@ _NUMERIC = ("password", "passwd", "pwd", "passcode", "otp", "secret")
 _NOT_LETTERS = re.compile(r"[^a-z0-9]+")
 
 
-@lru_cache(4096)
+_TELLING = 80
+"""Characters at the end of a name that tell what it is."""
+
+
 def _plain(name: str) -> str:
+    return _lowered(name[-_TELLING:])
+
+
+@lru_cache(4096)
+def _lowered(name: str) -> str:
     return _NOT_LETTERS.sub("", name.lower())
 
 
-@lru_cache(4096)
 def is_secret_name(name: str) -> bool:
     """Whether a field of that name holds a secret: `api_key`, `accessToken`, `X-Vault-Token`, but no `max_tokens`."""
-    plain = _plain(name)
+    return _is_secret(name[-_TELLING:])
+
+
+@lru_cache(4096)
+def _is_secret(name: str) -> bool:
+    plain = _lowered(name)
     return plain in _NAMES or (plain.endswith(_ENDS) and not (plain.endswith("token") and _is_cursor(plain)))
 
 
@@ -71,7 +84,8 @@ _KEY = re.compile(r"[A-Za-z0-9_.~-]+")
 
 FORMATS: Final = re.compile(
     r"""(?<![A-Za-z0-9])(?:
-      sk-(?:(?:ant|proj|or|svcacct|admin|live|test)-|(?=[A-Za-z_-]*[0-9])|(?=[A-Za-z0-9]{16}))[A-Za-z0-9_-]{16,}
+      sk-(?:(?:ant|proj|or|svcacct|admin|live|test)-|(?=[A-Za-z_-]{0,60}[0-9])|(?=[A-Za-z_-]{61})|(?=[A-Za-z0-9]{16}))
+      [A-Za-z0-9_-]{16,}
     | (?:sk|rk|pk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}
     | (?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}(?![A-Za-z0-9])
     | gh[pousr]_[A-Za-z0-9]{20,}
@@ -82,7 +96,6 @@ FORMATS: Final = re.compile(
     | AIza[A-Za-z0-9_-]{30,}
     | ya29\.[A-Za-z0-9_-]{16,}
     | GOCSPX-[A-Za-z0-9_-]{20,}
-    | eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)*
     | (?:gsk|hf|npm|r8|ntn|glsa|sgp|rpa|fw|tgp_v1)_[A-Za-z0-9]{20,}
     | (?:lsv2_(?:pt|sk)|lin_api|dop_v1|doo_v1|shp(?:at|ca|pa|ss)|sbp|sb_(?:secret|publishable))_[A-Za-z0-9_]{16,}
     | dckr_pat_[A-Za-z0-9_-]{20,}
@@ -96,7 +109,13 @@ FORMATS: Final = re.compile(
     )""",
     re.VERBOSE,
 )
-"""Keys as their providers make them."""
+"""Keys as their providers make them. No look ahead goes far: each of many beginnings would go through the same text."""
+
+JSON_WEB_TOKEN: Final = re.compile(
+    r"(?<![A-Za-z0-9_-])(?P<kept>(?>[A-Za-z0-9_-]*?(?<![A-Za-z0-9])(?=eyJ)))"
+    r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)*"
+)
+"""What its group `kept` matches stays. If the first `eyJ` before a dot begins none, no later one does."""
 
 IN_CONTEXT: Final = (
     (
@@ -119,9 +138,23 @@ IN_CONTEXT: Final = (
 )
 """What tells that a pattern may match, and the pattern: what its group `kept` matches stays."""
 
-PRIVATE_KEY: Final = re.compile(
-    r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:.*?-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|(?:(?:\\+[rn]|\s)*[A-Za-z0-9+/=]{16,})+"
-    r"(?:(?:\\+[rn]|\s)+[A-Za-z0-9+/=]{1,15}(?=\W*\Z))?)",
-    re.DOTALL,
+_KEY_BEGINS = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
+_KEY_ENDS = re.compile(r"-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
+_KEY_WITHOUT_END = re.compile(
+    r"(?:(?:\\+[rn]|[\r\n])+[A-Za-z-]{1,40}:(?:[^\r\n\\\"-]++|-(?!----))*+)*+(?:(?:\\+[rn]|\s)*[A-Za-z0-9+/=]{16,})+"
+    r"(?:(?:\\+[rn]|\s)+[A-Za-z0-9+/=]{1,15}(?=\W*\Z))?"
 )
+
+
+def private_keys(text: str) -> Iterator[tuple[int, int]]:
+    """Where blocks of private keys begin and end, those without their last line as well."""
+    done, has_ends = 0, True
+    for begin in _KEY_BEGINS.finditer(text):
+        if begin.start() < done:
+            continue
+        end = _KEY_ENDS.search(text, begin.end()) if has_ends else None
+        has_ends = end is not None
+        end = end or _KEY_WITHOUT_END.match(text, begin.end())
+        if end is not None:
+            done = end.end()
+            yield begin.start(), done
