@@ -160,7 +160,8 @@ class Network:
         return Live(_Keeper(self, request, entry, run, policy), again)
 
     def keep(self, exchange: Exchange, run: Ongoing) -> None:
-        """Keep a live exchange for whoever accepts what this run did."""
+        """Keep a live exchange, without its secrets, for whoever accepts what this run did."""
+        exchange = redacted_exchange(exchange)
         with self.lock:
             run.observed.exchanges.append(exchange)
             self._learn(exchange.answer)
@@ -218,7 +219,7 @@ class _Keeper:
             return
         latency = round((time.perf_counter() - self.began) * 1000)
         exchange = Exchange(self.request, answer, run.turn.number, at=self.at, latency_ms=latency)
-        self.network.keep(redacted_exchange(exchange), run)
+        self.network.keep(exchange, run)
 
 
 def _stopped(run: Ongoing, why: str) -> UnrecordedCall:

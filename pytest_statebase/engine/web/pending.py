@@ -43,13 +43,11 @@ class Pending:
         return bool(lines) and lines[-1].strip() == _COMPLETE
 
     def append(self, exchange: Exchange) -> None:
-        """Keep one more, without its secrets. It is there if the process is killed a moment later.
+        """Keep one more, whose secrets were taken out. It is there if the process is killed a moment later.
 
         Raises StatebaseError where another process writes the same file, or it cannot be written.
         """
-        from ...cassette.redaction import redacted_exchange
-
-        self._write(exchange_line(redacted_exchange(exchange)))
+        self._write(exchange_line(exchange))
 
     def complete(self) -> None:
         """The run came to its end, and writes no more."""
