@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
+from ..cassette.scrub import scrubbed
 from ..values import ABSENT, TypedData, Uncopied, copy_value, fields_of
 
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes})
@@ -70,8 +71,21 @@ def copied(value: Any) -> Any:
 
 
 def error_record(error: BaseException) -> dict[str, Any]:
-    """An exception as data: `{type, message, args?, attributes?, notes?, cause?}`."""
-    return _record(error, _MAX_CAUSES)
+    """An exception as data, without secrets: `{type, message, args?, attributes?, notes?, cause?}`.
+
+    Messages of HTTP clients tell whole addresses.
+    """
+    cleaned: dict[str, Any] = _cleaned(_record(error, _MAX_CAUSES))
+    return cleaned
+
+
+def _cleaned(value: Any) -> Any:
+    kind = type(value)
+    if kind is str:
+        return scrubbed(value)
+    if kind is dict:
+        return {key: _cleaned(item) for key, item in value.items()}
+    return kind(map(_cleaned, value)) if kind in (list, tuple) else value
 
 
 def _record(error: BaseException, causes: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..cassette.scrub import scrubbed
 from ..values import ABSENT, TypedData, fields_of
 
 VALUE_LIMIT = 20_000
@@ -151,9 +152,9 @@ def _name(kind: type) -> str:
 
 
 def safe_repr(value: Any) -> str:
-    """`repr(value)`, or a placeholder that names its type where that raises."""
+    """`repr(value)` without secrets (requests show their address), or its type where that raises."""
     try:
-        return repr(value)
+        return scrubbed(repr(value))
     except Exception as error:  # the same strangers
         return f"<{_name(type(value))}, whose repr raised {type(error).__name__}>"
 

@@ -87,3 +87,17 @@ def test_plain_results_are_copies() -> None:
     built = build_result(recorded, None)
     built["a"][1]["b"] = 3
     assert recorded == {"a": [1, {"b": 2}]}
+
+
+def test_errors_are_kept_without_secrets() -> None:
+    address = "https://x.test/a?access_token={}&page=2"
+    error = ApiError(401, body=address.format("hush"))
+    error.add_note(f"for {address.format('hush')}")
+    error.__cause__ = ValueError(address.format("hush"), 7, (address.format("hush"),))
+    record = error_record(error)
+    clean = address.format("REDACTED")
+    assert record["message"] == f"401: {clean}"
+    assert record["notes"] == [f"for {clean}"]
+    assert record["attributes"] == {"status": 401, "body": clean}
+    assert record["cause"]["args"] == [clean, 7, (clean,)]
+    assert error.body == address.format("hush"), "the agent's own exception stays as it is"

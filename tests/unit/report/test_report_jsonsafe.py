@@ -110,3 +110,11 @@ def test_a_short_text_never_raises() -> None:
     assert short_text("abcdef", 3) == "abc…"
     assert "Error" in short_text(RaisingRepr(), 100)
     short_text(self_made(), 100)
+
+
+def test_what_objects_show_is_without_secrets() -> None:
+    class Sent:
+        def __repr__(self) -> str:
+            return "<Sent to https://x.test/?access_token=hush>"
+
+    assert json_safe(Sent()) == {"!repr": "<Sent to https://x.test/?access_token=REDACTED>"}
