@@ -289,6 +289,8 @@ class Totals:
     turns: Counter[str]
     """Judged turns by verdict."""
     calls: Counter[str]
+    requests: Counter[str]
+    """HTTP requests by how they were answered; model calls are named `model_…`."""
     differences: Counter[str]
     """Judged turns by `difference_of`."""
     to_the_end: int
@@ -297,10 +299,11 @@ class Totals:
 
 def totals(rows: Iterable[Row]) -> Totals:
     """Count once what all summaries tell."""
-    found = Totals(Counter(), Counter(), Counter(), Counter(), 0)
+    found = Totals(Counter(), Counter(), Counter(), Counter(), Counter(), 0)
     for row in rows:
         found.replays[group_of_row(row)] += 1
         found.calls.update(row.get("calls") or {})
+        found.requests.update(row.get("requests") or {})
         turns = judged(row)
         found.to_the_end += bool(turns) and turns[-1]["replayed"] is not None
         for turn in turns:

@@ -286,7 +286,7 @@ def summary_lines(rows: Sequence[Row], *, verbosity: int = 0, report: str | None
             lines.append(_labelled(group, _group_text(rows, group), COLOURS[group]))
     if verbosity >= 0:
         lines.append(_labelled("calls", calls_line(counted.calls), {}))
-        lines += [_labelled(label, text, {}) for label, text in traffic_texts(rows)]
+        lines += [_labelled(label, text, {}) for label, text in traffic_texts(counted.requests)]
         lines += _causes(rows, verbosity)
     stale = stale_text(rows)
     if stale:

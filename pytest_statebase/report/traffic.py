@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..compare.model import Verdict
 from .grouping import judged, plural
@@ -13,15 +12,18 @@ ONCE_LIVE = "pytest --statebase-replay --statebase-model=auto"
 """Runs the model live once, where no recording answers."""
 
 
-def traffic_texts(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """A label and a text for requests and for model calls, where there were any."""
-    counted: Counter[str] = Counter()
-    for row in rows:
-        counted.update(row.get("requests") or {})
+def traffic_texts(counted: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """A label and a text for requests and for model calls, where there were any. counted: as `Totals.requests`."""
+    for label, counts in traffic_counts(counted):
+        yield label, ", ".join(f"{number:,} {how}" for how, number in counts)
+
+
+def traffic_counts(counted: Mapping[str, int]) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+    """`requests` and `model calls`, where there were any, with how many were answered in which way."""
     for label, prefix in (("requests", ""), ("model calls", "model_")):
-        told = [f"{counted[prefix + how]:,} {how}" for how in _HOWS if counted[prefix + how]]
-        if told:
-            yield label, ", ".join(told)
+        counts = [(how, counted[prefix + how]) for how in _HOWS if counted.get(prefix + how)]
+        if counts:
+            yield label, counts
 
 
 _HOWS = ("answered", "accepted", "live", "unrecorded")

@@ -32,6 +32,7 @@ from .results import replay_key
 from .rows import Row
 from .sessionview import session_view
 from .show import one_line, shorten, shorten_pair, visible
+from .traffic import traffic_counts
 from .viewmodel import SLUGS, CauseView, GroupView, Link, Mark, ReportView, SessionView, WriteItem, WriteRow, WritesView
 
 _PAGE = 6_000_000
@@ -167,6 +168,7 @@ def _call_counts(counted: Totals) -> list[tuple[str, int]]:
         *others,
         ("unrecorded", calls["unrecorded"]),
         ("unused", calls["unused"]),
+        *((f"{label} {how}", number) for label, counts in traffic_counts(counted.requests) for how, number in counts),
     ]
 
 
