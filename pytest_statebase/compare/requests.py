@@ -93,9 +93,8 @@ def _not_made(exchanges: Iterable[_Placed], made: set[int], rules: IgnoreRules) 
     """One divergence for the requests of one kind: they have one path."""
     left: dict[tuple[str, str], list[Exchange]] = defaultdict(list)
     for place, one in exchanges:
-        method, address = one.request.method, one.request.address
-        if place not in made and not _is_hidden(method, address, rules):
-            left[method, address].append(one)
+        if place not in made and not is_hidden(one.request, rules):
+            left[one.request.method, one.request.address].append(one)
     found = []
     for (method, address), missing in left.items():
         said = [_said(one.request, rules) for one in missing]
@@ -143,12 +142,21 @@ def _divergence(kind: Kind, method: str, address: str, detail: str, recorded: An
     return Divergence(Facet.HTTP, kind, render(("http", _name(method, address))), recorded, detail=detail)
 
 
+def is_hidden(request: Request, rules: IgnoreRules) -> bool:
+    """Whether `ignore` has the request as a whole."""
+    return _is_hidden(request.method, request.address, rules)
+
+
+def request_name(request: Request) -> str:
+    """What `ignore` calls a request: `POST api.example.com/v1/refunds`."""
+    return _name(request.method, request.address)
+
+
 def _is_hidden(method: str, address: str, rules: IgnoreRules) -> bool:
     return rules.hides(("http", _name(method, address)))
 
 
 def _name(method: str, address: str) -> str:
-    """What `ignore` calls a request: `http."POST api.example.com/v1/refunds"`."""
     return f"{method} {address.partition('://')[2] or address}"
 
 
@@ -160,4 +168,4 @@ def mark_rules(rules: IgnoreRules, exchanges: Iterable[Exchange]) -> None:
         request = one.request
         _said(request, rules)
         rules.strip({name.lower(): value for name, value in request.headers}, ("http", "headers"))
-        _is_hidden(request.method, request.address, rules)
+        is_hidden(request, rules)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..ledger import (
@@ -26,6 +26,7 @@ class Known:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._first: dict[str, int] | None = None
+        self._said: dict[str, int] | None = None
         self._pending: list[Any] = []
         self._replayed: set[str] = set()
 
@@ -44,13 +45,37 @@ class Known:
     def ever(self, text: str) -> bool:
         return text in self._firsts()
 
+    def in_turn(self, text: str, turn: range) -> bool:
+        """Whether the agent had an id from others by the end of a turn.
+
+        turn: its events. A tool that tells back what the agent had passed to it, in this turn, gives nothing. Of what
+        else came during the turn, nothing tells whether it was there before the agent used it.
+        """
+        first = self._firsts().get(text)
+        if first is None or first >= turn.stop:
+            return False
+        if first < turn.start:
+            return True
+        if self._said is None:
+            self._said = _first_places(self._ledger.events, _said_by)
+        return not turn.start <= self._said.get(text, turn.stop) <= first
+
     def _firsts(self) -> dict[str, int]:
         if self._first is None:
-            self._first = {}
-            for position, event in enumerate(self._ledger.events):
-                for found in ids_in(given_by(event)):
-                    self._first.setdefault(found, position)
+            self._first = _first_places(self._ledger.events, given_by)
         return self._first
+
+
+def _first_places(events: Sequence[Event], values: Callable[[Event], list[Any]]) -> dict[str, int]:
+    first: dict[str, int] = {}
+    for position, event in enumerate(events):
+        for found in ids_in(values(event)):
+            first.setdefault(found, position)
+    return first
+
+
+def _said_by(event: Event) -> list[Any]:
+    return [event.arguments] if isinstance(event, ToolCalled) else []
 
 
 def given_by(event: Event) -> list[Any]:

@@ -309,25 +309,25 @@ class Pool:
             return False
         return all(self._invented(*left, right[1]) for left, right in zip(old, new, strict=True))
 
-    def adopt(self, names: Mapping[str, str], before: int | None = None) -> bool:
+    def adopt(self, names: Mapping[str, str], turn: range | None = None) -> bool:
         """Take ids for the same from now on, kept ones to replayed ones, where nobody gave them to the agent.
 
-        before: the event from which on the recording has them from the agent itself; None where that is not known.
+        turn: the events of the recorded turn in which the agent used them; None where that is not known.
         """
         for old, new in names.items():
             known, back = self.renames.get(old), self._renamed_back.get(new)
-            if (known, back) != (new, old) and (known or back or not self._invented("", old, new, before)):
+            if (known, back) != (new, old) and (known or back or not self._invented("", old, new, turn)):
                 return False
         self.renames.update(names)
         self._renamed_back.update({new: old for old, new in names.items()})
         return True
 
-    def _invented(self, shape: str, old: Any, new: Any, before: int | None = None) -> bool:
+    def _invented(self, shape: str, old: Any, new: Any, turn: range | None = None) -> bool:
         if shape == "time":
             clocks = [m for m in (as_moment(turn.started.at) for turn in self._ledger.turns) if m]
             return is_near(old, clocks) and is_near(new, [*clocks, now()])
         known = self._known
-        given = known.ever(old) if before is None else known.before(old, before)
+        given = known.ever(old) if turn is None else known.in_turn(old, turn)
         return old == new or not any((given, known.ever(new), known.replayed(old), known.replayed(new)))
 
     def _recorded_clocks(self, entry: Entry) -> list[datetime]:

@@ -36,6 +36,7 @@ from .turn import TurnRun
 from .upkeep import unused_rules, upkeep_of
 from .web.doorway import door_here
 from .web.fence import Fence, fenced
+from .web.leftover import left_over
 from .web.options import HttpMode, ModelMode
 
 
@@ -270,6 +271,9 @@ class _Replays:
         self.warnings += self._fence.refused if self._fence else ()
         if self.stopped is None:
             self.warnings += [f"the ignore rule `{rule}` hid nothing" for rule in unused_rules(plan, self.rules)]
+            numbers = {turn.number for turn in self.ledger.turns if not is_history(turn)}
+            whole = numbers <= {seen.number for seen in self.observed}
+            self.warnings += left_over([fork.requests for fork in self._forks], self.observed, whole=whole)
         return ReplayResult(
             cassette=str(self.cassette.path or self.cassette.record_path or source),
             session=source,

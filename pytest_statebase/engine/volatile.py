@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from ..compare.shapes import SHAPES, as_moment
@@ -41,12 +42,20 @@ def _mask(value: Any, pieces: list[Piece]) -> Any:
 def _mask_text(text: str, pieces: list[Piece]) -> Any:
     if len(text) < 12:
         return text
+    masked, found = _masked_text(text)
+    pieces.extend(found)
+    return masked
+
+
+@lru_cache(maxsize=1024)  # a conversation is in every later request to a model once more
+def _masked_text(text: str) -> tuple[str, tuple[Piece, ...]]:
+    found: list[Piece] = []
 
     def take(match: re.Match[str]) -> str:
-        pieces.append((match.lastgroup or "", match[0]))
+        found.append((match.lastgroup or "", match[0]))
         return f"\x00{match.lastgroup}\x00"
 
-    return SHAPES.sub(take, text)
+    return SHAPES.sub(take, text), tuple(found)
 
 
 def ids_in(values: Iterable[Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ...compare.shapes import SHAPES, as_moment
 from ...ledger import Ledger, TurnAdded, TurnStarted
@@ -29,6 +29,13 @@ _IDS = re.compile(
 )
 
 
+class _Span(NamedTuple):
+    """A recorded turn: when it began, and its events."""
+
+    at: str | None
+    events: range
+
+
 class Inventions:
     """Tells the ids that the agent makes up from those that it was given, by the session or by an answer.
 
@@ -43,7 +50,7 @@ class Inventions:
         self._accepted: dict[str, str] = {}
         """Names of the accepted exchanges, to replayed ones."""
         self._accepted_back: dict[str, str] = {}
-        self._spans: dict[int, tuple[str | None, int]] | None = None
+        self._spans: dict[int, _Span] | None = None
         self._given: list[dict[str, int]] | None = None
 
     def adopt(self, names: Mapping[str, str], exchange: Exchange, file: int, place: int) -> bool:
@@ -55,9 +62,8 @@ class Inventions:
             return False
         if file:
             return self._adopt_accepted(names)
-        # Of what came during the turn, nothing tells whether it was there before the request.
         span = self._turns().get(exchange.turn or 0)
-        return self._ids.adopt(names, None if span is None else span[1])
+        return self._ids.adopt(names, span and span.events)
 
     def _known(self, file: int) -> Mapping[str, str]:
         return ChainMap(self._ids.renames, self._accepted) if file and self._accepted else self._ids.renames
@@ -79,8 +85,8 @@ class Inventions:
         """When a recorded request was made, as far as it is known."""
         answer = exchange.answer
         told = answer.header("date") if isinstance(answer, Response) else None
-        started = self._turns().get(exchange.turn or 0, (None, 0))[0]
-        times = [exchange.at, started, None if told is None else _http_date(told)]
+        span = self._turns().get(exchange.turn or 0)
+        times = [exchange.at, span and span.at, None if told is None else _http_date(told)]
         return [moment for moment in map(as_moment, times) if moment]
 
     def _is_given(self, name: str, exchange: Exchange, file: int, place: int) -> bool:
@@ -97,15 +103,14 @@ class Inventions:
                 return True
         return False
 
-    def _turns(self) -> dict[int, tuple[str | None, int]]:
-        """When each turn began, and which event ended it."""
+    def _turns(self) -> dict[int, _Span]:
         if self._spans is None:
-            self._spans, began = {}, None
+            self._spans, began, start = {}, None, 0
             for at, event in enumerate(self._ledger.events):
                 if isinstance(event, TurnStarted):
-                    began = event
+                    began, start = event, at
                 elif isinstance(event, TurnAdded) and began is not None:
-                    self._spans[began.number] = (began.at or self._ledger.created.at, at)
+                    self._spans[began.number] = _Span(began.at or self._ledger.created.at, range(start, at))
         return self._spans
 
     def renamed(self, answer: Answer, file: int) -> Answer:

@@ -156,18 +156,11 @@ class Exchanges:
         for entry in self._inside.get((turn, call), ()):
             entry.used = True
 
-    def unused(self, turns: Iterable[int]) -> list[Exchange]:
-        """The recorded exchanges of these turns that answered nothing, in recorded order."""
+    def unused(self, turns: Iterable[int | None]) -> list[Exchange]:
+        """The recorded exchanges of these turns that answered nothing, in recorded order; None: without a turn."""
         wanted = set(turns)
-        return [one.exchange for one in self._left() if one.exchange.turn in wanted]
-
-    def unused_unplaced(self) -> list[Exchange]:
-        """The same of recordings that know no turns."""
-        return [one.exchange for one in self._left() if one.exchange.turn is None]
-
-    def _left(self) -> list[Entry]:
         left = [one for one in self._entries if not one.used and one.source is Source.RECORD]
-        return sorted(left, key=lambda one: one.index)
+        return [one.exchange for one in sorted(left, key=lambda one: one.index) if one.exchange.turn in wanted]
 
     # --- Looking up
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from ...compare import IgnoreRules
+from ...compare.requests import is_hidden
 from ...errors import UnrecordedCall
 from ...wire.doors import Decision, Live
 from ...wire.exchange import Answer, Exchange, Failure, Request
@@ -45,6 +47,25 @@ class Requests:
         """A stub answered the recorded call at that place: what it had sent then is not sent now."""
         if self._network is not None or self._fork.cassette.http is not None:
             self.network.pool.consumed(turn, index)
+
+    @property
+    def turns(self) -> Set[int]:
+        """The turns that were replayed."""
+        return self._fork.turns
+
+    def unused(self, turns: Set[int | None]) -> list[Exchange]:
+        """The recorded exchanges of these turns that answered nothing; None: of those that know no turn."""
+        if self._network is None:  # nothing was asked for
+            return [one for one in self.recorded() if one.turn in turns]
+        return self._network.pool.unused(turns)
+
+    def is_model(self, request: Request) -> bool:
+        """Whether a request asks a model."""
+        return self._fork.options.web.hosts.is_model(request)
+
+    def is_ignored(self, request: Request) -> bool:
+        """Whether the plan's `ignore` has the request as a whole."""
+        return is_hidden(request, self._rules)
 
     def decide(self, request: Request) -> Decision:
         """What becomes of a request of the replay.

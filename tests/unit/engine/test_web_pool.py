@@ -239,7 +239,7 @@ def test_what_was_not_asked_for() -> None:
     )
     known.answer(get(), 1)
     assert [json.loads(one.answer.body) for one in known.unused([1]) if isinstance(one.answer, Response)] == ["done"]
-    assert len(known.unused_unplaced()) == 1
+    assert len(known.unused([None])) == 1
 
 
 def test_accepted_ones_first_then_the_turns_own_then_in_order() -> None:
