@@ -17,7 +17,7 @@ _ATTRIBUTE = "statebase_rows"
 _LEFT_OVER = "statebase_left_over"
 STALE = "statebase_stale"
 """On the report of an item that failed because its prompts moved, and for nothing else."""
-_ACCEPTED = ".accepted.yaml"
+_ACCEPTED = (".accepted.yaml", ".accepted.http.yaml")
 
 
 class Results:
@@ -165,10 +165,11 @@ class Results:
         return [*left_over, *run_notes(rows, whole=whole), *upkeep_warnings(rows, whole=whole), *orphans]
 
     def _orphans(self) -> Iterator[str]:
-        """Accepted baselines whose plan is gone."""
+        """Accepted baselines and exchanges whose plan is gone."""
         for root in self.settings.cassettes:
-            for path in sorted(root.rglob(f"*{_ACCEPTED}")):
-                plan = path.with_name(path.name.removesuffix(_ACCEPTED) + SUFFIX)
+            for path in sorted(path for suffix in _ACCEPTED for path in root.rglob(f"*{suffix}")):
+                suffix = next(one for one in _ACCEPTED if path.name.endswith(one))
+                plan = path.with_name(path.name.removesuffix(suffix) + SUFFIX)
                 if not plan.exists():
                     yield f"{_shown(path, self.settings.rootdir)}: there is no {plan.name}, so nothing reads it"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -13,8 +14,30 @@ _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F
 # `gift_card_3166319` or `international`.
 _TOKEN = r"(?=[0-9]*[A-Za-z][A-Za-z0-9]*)(?=(?:[A-Za-z]*[0-9]){2})(?=(?:[0-9]*[A-Za-z]){2})[A-Za-z0-9]{12,}"
 SHAPES: Final = re.compile(rf"(?P<time>{_TIME})|(?P<uuid>{_UUID})|(?<![A-Za-z0-9])(?P<token>{_TOKEN})(?![A-Za-z0-9])")
+_BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_AROUND = 256
+_SHORTEST = 8
 _DAY = timedelta(hours=24)
 _EPOCHS = ((1e9, 4e9, 1.0), (1e12, 4e12, 1e3))
+
+
+def is_text_in_base64(found: re.Match[str]) -> bool:
+    """Whether a token is (a part of) a readable text in base64, which is no id: the text says something."""
+    text, (start, end) = found.string, found.span()
+    before, after = text[max(0, start - _AROUND) : start], text[end : end + _AROUND]
+    start -= len(before) - len(before.rstrip(_BASE64))
+    end += len(after) - len(after.lstrip(_BASE64))
+    padding = "=" * (-(end - start) % 4)
+    if not text.startswith(padding, end):
+        return False
+    try:
+        said = b64decode(text[start:end] + padding).decode("ascii")
+    except ValueError:
+        return False
+    # The shorter a random token, the more often it decodes to signs that can be read: fewer of them may be odd ones.
+    odd = sum(not (one.isalnum() or one.isspace()) for one in said)
+    is_plain = odd <= len(said) - _SHORTEST and odd * 5 <= len(said) * 2
+    return is_plain and all(one.isprintable() or one.isspace() for one in said)
 
 
 def is_near(value: Any, clocks: Iterable[datetime]) -> bool:

@@ -12,11 +12,13 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from ..compare.shapes import SHAPES, as_moment
+from ..compare.shapes import SHAPES, as_moment, is_text_in_base64
 from ..values import TypedData
 
 Piece = tuple[str, Any]
 """The shape (`time`, `uuid`, `token`) and the value itself."""
+_LONGEST_KEPT = 16_000
+"""Characters of a text up to which what was found in it is kept."""
 
 
 def mask(value: Any) -> tuple[Any, list[Piece]]:
@@ -42,7 +44,7 @@ def _mask(value: Any, pieces: list[Piece]) -> Any:
 def _mask_text(text: str, pieces: list[Piece]) -> Any:
     if len(text) < 12:
         return text
-    masked, found = _masked_text(text)
+    masked, found = _masked_text(text) if len(text) <= _LONGEST_KEPT else _masked_text.__wrapped__(text)
     pieces.extend(found)
     return masked
 
@@ -52,6 +54,8 @@ def _masked_text(text: str) -> tuple[str, tuple[Piece, ...]]:
     found: list[Piece] = []
 
     def take(match: re.Match[str]) -> str:
+        if match.lastgroup == "token" and is_text_in_base64(match):
+            return match[0]
         found.append((match.lastgroup or "", match[0]))
         return f"\x00{match.lastgroup}\x00"
 

@@ -423,8 +423,12 @@ def test_rules_that_hid_nothing_in_the_whole_run(project: Project, workers: tupl
 def test_a_baseline_whose_plan_is_gone(project: Project) -> None:
     project.cassette()
     (project.fixtures / "gone.accepted.yaml").write_bytes(accepted_bytes(Accepted("sess_gone")))
+    (project.fixtures / "lost.accepted.http.yaml").write_text("interactions: []\nversion: 1\n")
     result = project.run()
-    assert warnings(result) == ["fixtures/gone.accepted.yaml: there is no gone.session.yaml, so nothing reads it"]
+    assert warnings(result) == [
+        "fixtures/gone.accepted.yaml: there is no gone.session.yaml, so nothing reads it",
+        "fixtures/lost.accepted.http.yaml: there is no lost.session.yaml, so nothing reads it",
+    ]
 
 
 def test_rows_keep_their_size(project: Project) -> None:

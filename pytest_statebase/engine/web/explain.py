@@ -19,6 +19,10 @@ def explain(missed: Missed, request: Request, turn: int) -> str:
     if missed.reason == "used up":
         told = {1: "and that is used", 2: "both used"}.get(missed.used, "all used")
         return f"{what} once more: extra call, {missed.used} recorded, {told}"
+    if missed.reason == "before the fork" and missed.nearest is not None:
+        return (
+            f"{what}, which was recorded in turn {missed.nearest.turn}, before the fork: from there only reads answer"
+        )
     if missed.reason == "never recorded":
         near = "" if missed.nearest is None else f"; the nearest one is {_named(missed.nearest)}"
         return f"{what}, which was never recorded{near}"

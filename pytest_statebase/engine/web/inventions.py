@@ -65,6 +65,11 @@ class Inventions:
         span = self._turns().get(exchange.turn or 0)
         return self._ids.adopt(names, span and span.events)
 
+    def is_alike(self, names: Mapping[str, str], file: int) -> bool:
+        """Whether recorded ids and those of a request are the same ones, or may both be made up."""
+        known = self._known(file)
+        return all(known.get(old) == new or self._ids.made_up(old, new) for old, new in names.items())
+
     def _known(self, file: int) -> Mapping[str, str]:
         return ChainMap(self._ids.renames, self._accepted) if file and self._accepted else self._ids.renames
 

@@ -108,17 +108,17 @@ class Network:
             return kept
         if anew:
             return self._live(request, entry, run)
-        found = self.pool.answer(clean, run.turn.number, run.clocks())
-        if isinstance(found, Found):
+        found = self.pool.find(clean, run.turn.number, run.clocks())
+        if found is not None:
             return self._take(found, entry, run)
         if self.web.model == "auto" if entry.model else self.web.http == "new_episodes":
             return self._kept(clean, entry, run) or self._live(request, entry, run)
-        raise self._missed(clean, found, entry, run)
+        raise self._missed(clean, self.pool.why_not(clean, run.turn.number), entry, run)
 
     def peek(self, request: Request) -> Answer | None:
         """The recorded answer to a request that no turn is known to have made; None where there is none."""
-        found = self.pool.answer(redacted(request), 0, [])
-        return found.answer if isinstance(found, Found) else None
+        found = self.pool.find(redacted(request), 0)
+        return None if found is None else found.answer
 
     def _take(self, found: Found, entry: ReplayedRequest, run: Ongoing) -> Answer:
         entry.source, entry.recorded_turn, entry.recorded_index = found.source, found.exchange.turn, found.index
@@ -128,8 +128,8 @@ class Network:
 
     def _kept(self, clean: Request, entry: ReplayedRequest, run: Ongoing) -> Answer | None:
         """An answer of an earlier live run, which counts as one of this run."""
-        found = self.waiting.answer(clean, run.turn.number, run.clocks())
-        if not isinstance(found, Found):
+        found = self.waiting.find(clean, run.turn.number, run.clocks())
+        if found is None:
             return None
         entry.source = Source.LIVE
         run.observed.exchanges.append(replace(found.exchange, turn=run.turn.number))

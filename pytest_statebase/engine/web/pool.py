@@ -40,11 +40,14 @@ class Found:
 class Missed:
     """No recording answers."""
 
-    reason: Literal["never recorded", "differs", "used up"]
+    reason: Literal["never recorded", "differs", "used up", "before the fork"]
     used: int = 0
     """How many equal recordings there are, all of them used."""
     nearest: Exchange | None = None
-    """The recording that is most like the request: of the same address for `differs`, of its host otherwise."""
+    """The recording that is most like the request: of the same address for `differs`, of its host otherwise.
+
+    For `before the fork` the equal one, which wrote: that was done then.
+    """
     differences: Sequence[Difference] = ()
     """From the nearest one, by the paths that `ignore` has: `http.body.amount`."""
 
@@ -72,10 +75,15 @@ class _Equals:
     own: dict[int | None, deque[Entry]] = field(default_factory=dict)
     """By turn."""
     all: deque[Entry] = field(default_factory=deque)
-    count: int = 0
+    known: list[Entry] = field(default_factory=list)
+    """Those that have answered, too."""
+
+    @property
+    def count(self) -> int:
+        return len(self.known)
 
     def add(self, entry: Entry) -> None:
-        self.count += 1
+        self.known.append(entry)
         self.all.append(entry)
         self.own.setdefault(entry.exchange.turn, deque()).append(entry)
 
@@ -130,7 +138,11 @@ class Exchanges:
         self._inside: dict[tuple[int | None, int], list[Entry]] | None = None
 
     def answer(self, request: Request, turn: int, clocks: Sequence[datetime] = ()) -> Found | Missed:
-        """What answers a request of that turn, or why nothing does.
+        """What answers a request of that turn, or why nothing does: see `find`."""
+        return self.find(request, turn, clocks) or self.why_not(request, turn)
+
+    def find(self, request: Request, turn: int, clocks: Sequence[datetime] = ()) -> Found | None:
+        """What answers a request of that turn.
 
         Among equal recordings the first that is left answers, of the turn's own before others, and accepted ones
         before recorded ones. clocks: the turn's own time; by default, now.
@@ -142,9 +154,7 @@ class Exchanges:
         if entry is None:
             equal = self._all().get(key)
             entry = next(equal.fresh(turn), None) if equal else None
-        if entry is not None:
-            return self._taken(entry)
-        return self._made_anew(form, turn, clocks) or self._miss(form, request, turn, equal.count if equal else 0)
+        return self._made_anew(form, turn, clocks) if entry is None else self._taken(entry)
 
     def consumed(self, turn: int, call: int) -> None:
         """What was sent inside of that tool call is not sent: a stub answers the call."""
@@ -242,9 +252,16 @@ class Exchanges:
 
     # --- Misses
 
-    def _miss(self, form: Form, request: Request, turn: int, used: int) -> Missed:
+    def why_not(self, request: Request, turn: int) -> Missed:
+        """Why nothing answers a request, which `find` has just looked for."""
+        form = form_of(request, self._rules, self._headers)
+        equal = self._all().get(form.key)
+        used = equal.count if equal else self._used_under_other_ids(form)
         if used:
             return Missed("used up", used)
+        done = next((one for one in self._entries if not self._may_answer(one) and self._is_same(one, form)), None)
+        if done is not None:
+            return Missed("before the fork", nearest=done.exchange)
         forms = [(self._form(one), one) for one in self._entries if self._may_answer(one)]
         if self._is_model(request):  # how it differs from others is told as messages, tools and parameters
             known = any(other.address == form.address for other, _ in forms)
@@ -256,3 +273,26 @@ class Exchanges:
         if (other.method, other.address) != (form.method, form.address):
             return Missed("never recorded", nearest=entry.exchange)
         return Missed("differs", 0, entry.exchange, differences(other, form))
+
+    def _is_same(self, entry: Entry, form: Form) -> bool:
+        request = entry.exchange.request
+        return (request.method.upper(), request.address) == (form.method, form.address) and (
+            self._form(entry).key == form.key
+        )
+
+    def _used_under_other_ids(self, form: Form) -> int:
+        """How many recordings are the same but for ids that the agent makes up: all of them have answered."""
+        known = self._inventions
+        shape, pieces = form.masked
+        alike = self._by_shape().get(shape) if known is not None and pieces else None
+        if known is None or alike is None:
+            return 0
+        return sum(
+            known.is_alike(names, entry.file)
+            for entry in alike.known
+            if entry.used and (names := names_of(entry.pieces or (), pieces, _is_any_time)) is not None
+        )
+
+
+def _is_any_time(old: object, new: object) -> bool:
+    return True

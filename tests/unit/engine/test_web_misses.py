@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import urllib.request
 import uuid
@@ -15,6 +16,7 @@ from pytest_statebase import Ledger, load_cassette, replay
 from pytest_statebase.cassette import write_http, write_record
 from pytest_statebase.compare import IgnoreRules
 from pytest_statebase.compare.model import Facet, Kind, ReplayResult, Verdict
+from pytest_statebase.compare.shapes import SHAPES
 from pytest_statebase.engine.matching import Pool
 from pytest_statebase.engine.web.explain import explain
 from pytest_statebase.engine.web.inventions import Inventions
@@ -83,6 +85,79 @@ def test_bodies_of_another_kind() -> None:
     form = Request("POST", f"{API}/refunds", (("content-type", "application/x-www-form-urlencoded"),), b"a=1")
     told = why(form, exchange("POST", "refunds", {"a": "1"}))
     assert "differs at body: recorded as JSON, sent as a form" in told
+
+
+def test_a_write_from_before_the_fork() -> None:
+    recorded = [exchange("POST", "orders", {"a": 1}), exchange("POST", "orders", {"a": 2}, turn=2)]
+    pool = Exchanges(recorded, rules=IgnoreRules(), first=2)
+    asked = request("POST", "orders", {"a": 1})
+    found = pool.answer(asked, 2)
+    assert isinstance(found, Missed)
+    assert (found.reason, found.nearest, found.differences) == ("before the fork", recorded[0], ())
+    told = "which was recorded in turn 1, before the fork: from there only reads answer"
+    assert explain(found, asked, 2) == f"turn 2 sent POST {API}/orders, {told}"
+    other = pool.answer(request("POST", "orders", {"a": 3}), 2)
+    assert isinstance(other, Missed)
+    assert (other.reason, other.nearest) == ("differs", recorded[1])
+
+
+def with_inventions(*recorded: Exchange, given: str = "Go") -> Exchanges:
+    ledger = Ledger([SessionCreated("s"), TurnStarted(1, {"type": "text", "content": given}, AT), TurnAdded("ok")])
+    ids = Pool(ledger, 1, lambda tool, arguments, ordinal: arguments, lambda tool: True)
+    return Exchanges(recorded, rules=IgnoreRules(), inventions=Inventions(ids, ledger, recorded))
+
+
+@pytest.mark.parametrize("again", [B, C])
+def test_a_made_up_id_once_more(again: str) -> None:
+    """The same one, and a further one."""
+    pool = with_inventions(exchange("POST", "orders", {"id": A}))
+    assert isinstance(pool.answer(request("POST", "orders", {"id": B}), 1), Found)
+    asked = request("POST", "orders", {"id": again})
+    found = pool.answer(asked, 1)
+    assert isinstance(found, Missed)
+    assert (found.reason, found.used) == ("used up", 1)
+    told = f"turn 1 sent POST {API}/orders once more: extra call, 1 recorded, and that is used"
+    assert explain(found, asked, 1) == told
+
+
+def test_an_id_that_was_given_is_another_request_and_not_one_more() -> None:
+    pool = with_inventions(exchange("POST", "orders", {"id": A}), given=f"Order {A}, not {C}")
+    assert isinstance(pool.answer(request("POST", "orders", {"id": A}), 1), Found)
+    found = pool.answer(request("POST", "orders", {"id": C}), 1)
+    assert isinstance(found, Missed)
+    assert found.reason == "differs"
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("hello world 1", "hello earth 2"),
+        ("order 104", "order 209"),
+        ("order 1047 of 7", "order 2093 of 8"),
+        ('{"order": 1047}', '{"order": 2093}'),
+        ("a > b ? 10 : 27", "a > c ? 20 : 28"),
+    ],
+)
+def test_a_text_in_base64_is_no_made_up_id(text: str, other: str) -> None:
+    old, new = (base64.b64encode(one.encode()).decode() for one in (text, other))
+    (shape,) = SHAPES.finditer(old)
+    assert shape.lastgroup == "token"
+    pool = with_inventions(exchange("POST", "mail", {"text": f"data:text/plain;base64,{old}"}))
+    found = pool.answer(request("POST", "mail", {"text": f"data:text/plain;base64,{new}"}), 1)
+    assert isinstance(found, Missed)
+    assert found.reason == "differs"
+
+
+RANDOM = [("9f8a7b6c5d4e", "0a1b2c3d4e5f"), ("fLxcMYQFvKcOdQNYvY2s3A==", "pQ8cZYQ1vKwOdQNXvY7s9B==")]
+
+
+@pytest.mark.parametrize(("old", "new"), RANDOM)
+def test_random_tokens_are(old: str, new: str) -> None:
+    pool = with_inventions(exchange("POST", "mail", {"nonce": old}, old))
+    found = pool.answer(request("POST", "mail", {"nonce": new}), 1)
+    assert isinstance(found, Found)
+    assert isinstance(found.answer, Response)
+    assert json.loads(found.answer.body) == new
 
 
 def test_calls_of_models_are_explained_elsewhere() -> None:
