@@ -6,13 +6,12 @@ the history, a tool) is never one of them: refunding order B instead of A is no 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from ..compare.shapes import SHAPES, as_moment, is_text_in_base64
+from ..compare.shapes import as_moment, is_text_in_base64, shapes_in
 from ..values import TypedData
 
 Piece = tuple[str, Any]
@@ -51,15 +50,17 @@ def _mask_text(text: str, pieces: list[Piece]) -> Any:
 
 @lru_cache(maxsize=1024)  # a conversation is in every later request to a model once more
 def _masked_text(text: str) -> tuple[str, tuple[Piece, ...]]:
-    found: list[Piece] = []
-
-    def take(match: re.Match[str]) -> str:
-        if match.lastgroup == "token" and is_text_in_base64(match):
-            return match[0]
-        found.append((match.lastgroup or "", match[0]))
-        return f"\x00{match.lastgroup}\x00"
-
-    return SHAPES.sub(take, text), tuple(found)
+    pieces: list[Piece] = []
+    kept: list[str] = []
+    at = 0
+    for found in shapes_in(text):
+        shape = found.lastgroup or ""
+        if shape == "token" and is_text_in_base64(found):
+            continue
+        pieces.append((shape, found[0]))
+        kept += (text[at : found.start()], f"\x00{shape}\x00")
+        at = found.end()
+    return "".join([*kept, text[at:]]), tuple(pieces)
 
 
 def ids_in(values: Iterable[Any]) -> Iterator[str]:
@@ -67,7 +68,7 @@ def ids_in(values: Iterable[Any]) -> Iterator[str]:
     for value in values:
         if isinstance(value, str):
             if len(value) >= 12:
-                yield from (match[0] for match in SHAPES.finditer(value) if match.lastgroup != "time")
+                yield from (match[0] for match in shapes_in(value) if match.lastgroup != "time")
         elif isinstance(value, Mapping):
             yield from ids_in(value.keys())
             yield from ids_in(value.values())

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from ...compare.shapes import SHAPES, as_moment
+from ...compare.shapes import as_moment, shapes_in
 from ...ledger import Ledger, TurnAdded, TurnStarted
 from ...wire.exchange import Answer, Exchange, Response
 from ..matching import Pool
@@ -161,7 +161,7 @@ def told_by(answer: Answer) -> str:
 def _first_given(exchanges: Sequence[Exchange]) -> dict[str, int]:
     first: dict[str, int] = {}
     for at, exchange in enumerate(exchanges):
-        for found in SHAPES.finditer(told_by(exchange.answer)):
+        for found in shapes_in(told_by(exchange.answer)):
             if found.lastgroup != "time":
                 first.setdefault(found[0], at)
     return first

@@ -60,7 +60,8 @@ class Entry:
     index: int
     source: Source
     used: bool = False
-    form: Form | None = None
+    key: Hashable = None
+    """Of its form, which is not kept: thousands of parsed bodies are many objects."""
     pieces: list[Piece] | None = None
 
     @property
@@ -147,7 +148,7 @@ class Exchanges:
         Among equal recordings the first that is left answers, of the turn's own before others, and accepted ones
         before recorded ones. clocks: the turn's own time; by default, now.
         """
-        form = form_of(request, self._rules, self._headers)
+        form = self._form(request)
         key = form.key
         equal = self._of_turn(turn).get(key)
         entry = next(equal.fresh(turn), None) if equal else None
@@ -190,7 +191,7 @@ class Exchanges:
         index: dict[Hashable, _Equals] = {}
         for entry in entries:
             if self._may_answer(entry):
-                index.setdefault(self._form(entry).key, _Equals()).add(entry)
+                index.setdefault(self._key(entry), _Equals()).add(entry)
         return index
 
     def _preference(self, entry: Entry) -> tuple[bool, bool, int]:
@@ -206,10 +207,13 @@ class Exchanges:
         request = entry.exchange.request
         return not self._is_history(entry) or request.method.upper() in _READS or self._is_model(request)
 
-    def _form(self, entry: Entry) -> Form:
-        if entry.form is None:
-            entry.form = form_of(entry.exchange.request, self._rules, self._headers)
-        return entry.form
+    def _form(self, request: Request) -> Form:
+        return form_of(request, self._rules, self._headers)
+
+    def _key(self, entry: Entry) -> Hashable:
+        if entry.key is None:
+            entry.key = self._form(entry.exchange.request).key
+        return entry.key
 
     def _taken(self, entry: Entry, *, renamed: bool = False) -> Found:
         entry.used = True
@@ -245,7 +249,7 @@ class Exchanges:
             for entry in self._entries:
                 if not self._may_answer(entry):
                     continue
-                shape, entry.pieces = self._form(entry).masked
+                shape, entry.pieces = self._form(entry.exchange.request).masked
                 if entry.pieces:
                     self._masked.setdefault(shape, _Equals()).add(entry)
         return self._masked
@@ -254,7 +258,7 @@ class Exchanges:
 
     def why_not(self, request: Request, turn: int) -> Missed:
         """Why nothing answers a request, which `find` has just looked for."""
-        form = form_of(request, self._rules, self._headers)
+        form = self._form(request)
         equal = self._all().get(form.key)
         used = equal.count if equal else self._used_under_other_ids(form)
         if used:
@@ -262,7 +266,7 @@ class Exchanges:
         done = next((one for one in self._entries if not self._may_answer(one) and self._is_same(one, form)), None)
         if done is not None:
             return Missed("before the fork", nearest=done.exchange)
-        forms = [(self._form(one), one) for one in self._entries if self._may_answer(one)]
+        forms = [(self._form(one.exchange.request), one) for one in self._entries if self._may_answer(one)]
         if self._is_model(request):  # how it differs from others is told as messages, tools and parameters
             known = any(other.address == form.address for other, _ in forms)
             return Missed("differs" if known else "never recorded")
@@ -276,9 +280,7 @@ class Exchanges:
 
     def _is_same(self, entry: Entry, form: Form) -> bool:
         request = entry.exchange.request
-        return (request.method.upper(), request.address) == (form.method, form.address) and (
-            self._form(entry).key == form.key
-        )
+        return (request.method.upper(), request.address) == (form.method, form.address) and self._key(entry) == form.key
 
     def _used_under_other_ids(self, form: Form) -> int:
         """How many recordings are the same but for ids that the agent makes up: all of them have answered."""
