@@ -28,14 +28,20 @@ class Known:
         self._first: dict[str, int] | None = None
         self._said: dict[str, int] | None = None
         self._pending: list[Any] = []
+        self._later: list[Callable[[], str]] = []
         self._replayed: set[str] = set()
 
     def learn(self, values: Iterable[Any]) -> None:
         self._pending.extend(values)
 
+    def learn_later(self, told: Callable[[], str]) -> None:
+        """As `learn`, of a text that takes a while to be made out: it is when the first id is asked for."""
+        self._later.append(told)
+
     def replayed(self, text: str) -> bool:
-        self._replayed.update(ids_in(self._pending))
+        self._replayed.update(ids_in(self._pending), ids_in(told() for told in self._later))
         self._pending.clear()
+        self._later.clear()
         return text in self._replayed
 
     def before(self, text: str, position: int) -> bool:

@@ -343,6 +343,10 @@ class Pool:
         """Remember what the replayed agent was given: ids in there are not its own."""
         self._known.learn(values)
 
+    def learn_later(self, told: Callable[[], str]) -> None:
+        """The same of a text that is made out only when somebody asks for an id."""
+        self._known.learn_later(told)
+
     def translate(self, value: Any) -> Any:
         """A recorded answer with the ids that the agent made up in this replay instead of those it made up then."""
         return rename(value, self.renames) if self.renames else value

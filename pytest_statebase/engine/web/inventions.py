@@ -16,6 +16,7 @@ from ...ledger import Ledger, TurnAdded, TurnStarted
 from ...wire.exchange import Answer, Exchange, Response
 from ..matching import Pool
 from ..volatile import Piece
+from .deltas import is_stream, joined, with_new_names
 
 IsNow: TypeAlias = Callable[[Any, Any], bool]
 _FEW = 8
@@ -27,6 +28,7 @@ _IDS = re.compile(
     rb"|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
     rb"|[A-Za-z0-9]{12,}"
 )
+_IDS_IN_TEXT = re.compile(_IDS.pattern.decode())
 
 
 class _Span(NamedTuple):
@@ -124,7 +126,8 @@ class Inventions:
         if not names or not isinstance(answer, Response):
             return answer
         headers = tuple((key, _in_text(value, names)) for key, value in answer.headers)
-        body = _in_bytes(answer.body, names)
+        whole = with_new_names(answer.body, _IDS_IN_TEXT, names.get) if is_stream(answer) else answer.body
+        body = _in_bytes(whole, names)
         if len(body) != len(answer.body):
             length = str(len(body))
             headers = tuple((key, length if key.lower() == "content-length" else value) for key, value in headers)
@@ -153,9 +156,11 @@ def told_by(answer: Answer) -> str:
     """The text of an answer in which ids can be looked for."""
     if not isinstance(answer, Response):
         return ""
-    head = " ".join(value for _, value in answer.headers)
-    text = answer.body.decode("utf-8", "replace")
-    return f"{head} {_ESCAPE.sub(' ', text)}" if "\\" in text else f"{head} {text}"
+    texts = [value for _, value in answer.headers]
+    texts.append(answer.body.decode("utf-8", "replace"))
+    texts += joined(answer.body) if is_stream(answer) else ()
+    text = " ".join(texts)
+    return _ESCAPE.sub(" ", text) if "\\" in text else text
 
 
 def _first_given(exchanges: Sequence[Exchange]) -> dict[str, int]:

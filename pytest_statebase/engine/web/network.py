@@ -6,6 +6,7 @@ import threading
 import time
 from contextvars import Context
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...cassette import Cassette
@@ -93,7 +94,7 @@ class Network:
 
     def _learn(self, answer: Answer) -> None:
         """What an answer says is given to the agent: ids in there are not its own."""
-        self.ids.learn([told_by(answer)])
+        self.ids.learn_later(partial(told_by, answer))
 
     def decide(self, request: Request, run: Ongoing) -> Decision:
         """What becomes of a request of the turn that is ongoing.
