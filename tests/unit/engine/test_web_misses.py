@@ -16,7 +16,6 @@ from pytest_statebase import Ledger, load_cassette, replay
 from pytest_statebase.cassette import write_http, write_record
 from pytest_statebase.compare import IgnoreRules
 from pytest_statebase.compare.model import Facet, Kind, ReplayResult, Verdict
-from pytest_statebase.compare.shapes import SHAPES
 from pytest_statebase.engine.matching import Pool
 from pytest_statebase.engine.web.explain import explain
 from pytest_statebase.engine.web.inventions import Inventions
@@ -128,36 +127,12 @@ def test_an_id_that_was_given_is_another_request_and_not_one_more() -> None:
     assert found.reason == "differs"
 
 
-@pytest.mark.parametrize(
-    ("text", "other"),
-    [
-        ("hello world 1", "hello earth 2"),
-        ("order 104", "order 209"),
-        ("order 1047 of 7", "order 2093 of 8"),
-        ('{"order": 1047}', '{"order": 2093}'),
-        ("a > b ? 10 : 27", "a > c ? 20 : 28"),
-    ],
-)
-def test_a_text_in_base64_is_no_made_up_id(text: str, other: str) -> None:
-    old, new = (base64.b64encode(one.encode()).decode() for one in (text, other))
-    (shape,) = SHAPES.finditer(old)
-    assert shape.lastgroup == "token"
-    pool = with_inventions(exchange("POST", "mail", {"text": f"data:text/plain;base64,{old}"}))
-    found = pool.answer(request("POST", "mail", {"text": f"data:text/plain;base64,{new}"}), 1)
+def test_a_text_in_base64_is_no_made_up_id() -> None:
+    old, new = (base64.b64encode(text).decode() for text in (b"order 1047 of 7", b"order 2093 of 8"))
+    pool = with_inventions(exchange("POST", "mail", {"text": old}))
+    found = pool.answer(request("POST", "mail", {"text": new}), 1)
     assert isinstance(found, Missed)
     assert found.reason == "differs"
-
-
-RANDOM = [("9f8a7b6c5d4e", "0a1b2c3d4e5f"), ("fLxcMYQFvKcOdQNYvY2s3A==", "pQ8cZYQ1vKwOdQNXvY7s9B==")]
-
-
-@pytest.mark.parametrize(("old", "new"), RANDOM)
-def test_random_tokens_are(old: str, new: str) -> None:
-    pool = with_inventions(exchange("POST", "mail", {"nonce": old}, old))
-    found = pool.answer(request("POST", "mail", {"nonce": new}), 1)
-    assert isinstance(found, Found)
-    assert isinstance(found.answer, Response)
-    assert json.loads(found.answer.body) == new
 
 
 def test_calls_of_models_are_explained_elsewhere() -> None:
