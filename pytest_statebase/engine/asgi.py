@@ -17,7 +17,7 @@ _HOST = "agent.test"
 
 
 class Application:
-    """One application with its lifespan, which begins with the first request and ends with the event loop."""
+    """One application with its lifespan, which begins with the first request and ends with the replay."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -102,7 +102,7 @@ class _Exchange:
 
 
 class _Lifespan:
-    """Start-up and shutdown of the application, in a task that lasts as long as its loop."""
+    """Start-up and shutdown of the application, in a task that lasts until the replay ends."""
 
     def __init__(self, app: Any, state: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -133,7 +133,7 @@ class _Lifespan:
             try:
                 await self.loop.create_future()
             except asyncio.CancelledError:
-                # The loop is closed: time for the application to tidy up, which it can still await.
+                # The replay is over: time for the application to tidy up, which it can still await.
                 if self._received > 2:
                     raise
         return {"type": "lifespan.startup" if self._received == 1 else "lifespan.shutdown"}

@@ -5,7 +5,6 @@ Knows nothing of any test framework. `replay` and `replay_async` are the public 
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -27,6 +26,7 @@ from .binding import unbound_calls
 from .clock import shiftable
 from .fork import Fork, is_history
 from .late import watch_imports
+from .loops import Lease, event_loop
 from .marked import with_marked_rules
 from .options import Clock, Mode, ReplayOptions, Simulator, Unrecorded, make_options
 from .reach import doubtful_moves, misspelt_tools, refuse_live_tools, texts_for_objects
@@ -163,7 +163,7 @@ class _Replays:
         self.pinned: tuple[str, ...] = ()
         self.pending = options.web.pending_for(cassette, str(self.point), agent.name)
         self._clock_follows = False
-        self._runner: asyncio.Runner | None = None
+        self._loop: Lease | None = None
         self._forks: list[Fork] = []
         self._fence: Fence | None = None
         cut = self.ledger.cut(self.point)
@@ -228,11 +228,11 @@ class _Replays:
             )
         return agent
 
-    def loop(self, stack: ExitStack) -> asyncio.Runner:
-        """The one event loop of this replay."""
-        if self._runner is None:
-            self._runner = stack.enter_context(asyncio.Runner())
-        return self._runner
+    def loop(self, stack: ExitStack) -> Lease:
+        """The event loop of this replay's async turns."""
+        if self._loop is None:
+            self._loop = stack.enter_context(event_loop())
+        return self._loop
 
     def _close_pending(self) -> None:
         """A live run that came to its end is told from one that has to go on."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import sys
 import time
 import traceback
@@ -19,6 +18,7 @@ from .clock import shift_to, shifted
 from .desk import connect
 from .fork import Fork
 from .limit import Limit, Runaway
+from .loops import Lease
 from .loose import with_loose_tasks
 from .offer import Offer
 from .ongoing import Ongoing
@@ -91,9 +91,9 @@ class TurnRun(Ongoing):
         else:
             self._raised(error)
 
-    def finish_async(self, awaitable: Any, runner: asyncio.Runner) -> None:
-        """Await an async agent's reply in the replay's own loop."""
-        runner.run(self.finish(awaitable), context=contextvars.copy_context())
+    def finish_async(self, awaitable: Any, loop: Lease) -> None:
+        """Await an async agent's reply in the loop that the replay has."""
+        loop.run(self.finish(awaitable))
 
     def run_away(self, reason: str) -> None:
         """End the turn from within a call that is one too many."""

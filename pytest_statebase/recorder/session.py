@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import itertools
 import threading
 import time
@@ -17,6 +16,7 @@ from typing import Any
 from ..cassette.canonical import parts_of
 from ..engine.acting import acting_agent
 from ..engine.agents import AgentReply, BoundAgent, as_agent, is_awaitable, loop_is_running
+from ..engine.loops import Lease, event_loop
 from ..engine.loose import with_loose_tasks
 from ..engine.mcp_log import with_servers
 from ..engine.mcp_wire import recorded_servers
@@ -94,7 +94,7 @@ class _Recording:
         """Over the calls of the session: strands may outlast a turn."""
         self._first = 0
         """The number of the step's first call."""
-        self._runner: asyncio.Runner | None = None
+        self._loop: Lease | None = None
         self.traffic = Traffic()
 
     def door(self, request: Request) -> Decision:
@@ -151,8 +151,8 @@ class _Recording:
         return Ledger(with_servers(recorded_servers(self), events))
 
     def _awaited(self, awaitable: Any, stack: ExitStack) -> Any:
-        """What an async agent answers, in the one event loop of this recording."""
-        if self._runner is None:
+        """What an async agent answers, in the event loop of this thread."""
+        if self._loop is None:
             if loop_is_running():
                 if hasattr(awaitable, "close"):
                     awaitable.close()
@@ -160,8 +160,8 @@ class _Recording:
                     "the agent is async, and an event loop is running here already",
                     remedy="Record in a thread of its own: `await asyncio.to_thread(…)`.",
                 )
-            self._runner = stack.enter_context(asyncio.Runner())
-        return self._runner.run(with_loose_tasks(awaitable), context=contextvars.copy_context())
+            self._loop = stack.enter_context(event_loop())
+        return self._loop.run(with_loose_tasks(awaitable))
 
     @staticmethod
     def _no_call(name: str, arguments: Any) -> Any:

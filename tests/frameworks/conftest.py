@@ -14,8 +14,6 @@ from .model_server import ModelServer
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     with ModelServer() as server:
-        # Frameworks keep clients for good, and a connection cannot go from one event loop to the next.
-        server.keep_alive = False
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0000000000000000")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)

@@ -6,8 +6,10 @@ with ModelServer() as server:
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,8 +29,6 @@ class ModelServer:
         """Every request that came: path, headers (lower case), body."""
         self.compressed = False
         """Whether plain answers are gzipped, for clients that take that."""
-        self.keep_alive = True
-        """Whether a connection takes more than one request."""
         self._failures: list[tuple[int, dict[str, str]]] = []
         self._lock = threading.Lock()
         self._http = _Http(("127.0.0.1", 0), _Handler)
@@ -62,18 +62,37 @@ class ModelServer:
         self.stop()
 
     def stop(self) -> None:
-        """Close the port; whoever connects from now on is refused."""
+        """Close the port and every connection; whoever connects from now on is refused."""
         if self._thread is not None:
             self._http.shutdown()
             self._thread.join()
             self._thread = None
         self._http.server_close()
+        self._http.cut_off()
 
 
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
     model: ModelServer
+
+    def __init__(self, *args: Any) -> None:
+        self._open: set[socket.socket] = set()
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def cut_off(self) -> None:
+        """Have every open connection end."""
+        for one in list(self._open):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away is no error of the server."""
@@ -103,11 +122,6 @@ class _Handler(BaseHTTPRequestHandler):
                 self._events(dialect.events(body, move, number))
             else:
                 self._json(200, dialect.answer(body, move, number))
-
-    def end_headers(self) -> None:
-        if not self.server.model.keep_alive:
-            self.send_header("connection", "close")
-        super().end_headers()
 
     def _json(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
         data = json.dumps(body).encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +89,9 @@ class Sync(Assistant):
     def __call__(self, user_input: str, state: dict[str, Any]) -> AgentReply:  # type: ignore[override]
         past = ModelMessagesTypeAdapter.validate_python(state.get("messages", []))
         model = OpenAIChatModel("gpt-test")
-        result = self.agent.run_sync(user_input, model=model, deps=Desk(self.system), message_history=past)
+        try:
+            result = self.agent.run_sync(user_input, model=model, deps=Desk(self.system), message_history=past)
+        finally:
+            asyncio.get_event_loop().run_until_complete(model.client.close())
         messages = ModelMessagesTypeAdapter.dump_python(result.all_messages(), mode="json")
         return AgentReply(result.output, state={"messages": messages})

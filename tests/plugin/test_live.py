@@ -78,7 +78,6 @@ KEY = "sk-proj-abcdefghijklmnopqrstuvwx"
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     with ModelServer() as server:
-        server.keep_alive = False
         monkeypatch.setenv("MODEL_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         yield server

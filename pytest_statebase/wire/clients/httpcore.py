@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from ..doors import Door, Live
 from ..exchange import Answer, Failure, Request, Response, origin
@@ -180,6 +182,7 @@ def _send(core: Any, original: Original, pool: Any, request: Any, question: Requ
 
 async def _send_async(core: Any, original: Original, pool: Any, request: Any, question: Request, live: Live) -> Any:
     tries, targets = Tries(live), _targets(pool, question)
+    _leave_other_loop(pool)
     while True:
         try:
             with going_out(*targets):
@@ -194,6 +197,23 @@ async def _send_async(core: Any, original: Original, pool: Any, request: Any, qu
                 return _teed(response, live)
             await response.aclose()
         await sleep(wait)
+
+
+_loops: WeakKeyDictionary[Any, ReferenceType[asyncio.AbstractEventLoop]] = WeakKeyDictionary()
+"""By pool: the event loop in which it sent its last live request."""
+
+
+def _leave_other_loop(pool: Any) -> None:
+    """Forget the connections of a loop that runs no more: a request sent on one reaches its server, and fails here."""
+    try:
+        here = asyncio.get_running_loop()
+    except RuntimeError:  # trio's connections belong to no loop
+        return
+    reference = _loops.get(pool)
+    last = reference() if reference is not None else here
+    if last is not here and not (last is not None and last.is_running()):
+        pool._connections.clear()
+    _loops[pool] = ref(here)
 
 
 def _wait(tries: Tries, failure: Failure, error: BaseException) -> float | None:
