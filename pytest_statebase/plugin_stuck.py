@@ -14,7 +14,7 @@ RESULTS = "statebase-results"
 
 def stop_when_stuck(config: pytest.Config) -> None:
     """From now on a turn that cannot be ended ends this run instead of hanging it."""
-    from .engine.limit import on_stuck
+    from .engine.stop import on_stuck
 
     on_stuck(partial(_stop, config))
 

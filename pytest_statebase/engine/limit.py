@@ -16,9 +16,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, ClassVar
+from typing import Any
 
 from .alarm import ALARM, EVERY
+from .stop import claim, stop, wait_if_stopping
+from .watchdog import WATCHDOG
 
 TRAP_FROM = 3
 """The attempt from which on the agent's frames are trapped."""
@@ -28,31 +30,14 @@ _LOCKS = frozenset(
     {"threading", "queue", "concurrent.futures.thread", "concurrent.futures._base", "weakref", "_weakrefset"}
 )
 _PATIENCE = 10
+_EARLY = 1e-3
+_LOOK = 0.5
+"""Seconds between two looks at whether a turn still waits."""
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class Runaway(BaseException):
     """Raised inside an agent to end its turn. That it is swallowed changes nothing: the turn is marked before."""
-
-
-def _stop_process(message: str) -> None:
-    stream = sys.__stderr__
-    if stream is not None:
-        stream.write(f"\n{message}\n")
-        stream.flush()
-    os._exit(70)
-
-
-_stop: Callable[[str], None] = _stop_process
-
-
-def on_stuck(stop: Callable[[str], None] | None) -> None:
-    """Have `stop` end the process where a turn cannot be ended; it gets the message and must not return.
-
-    None: the message goes to standard error, and the process exits with status 70.
-    """
-    global _stop
-    _stop = stop or _stop_process
 
 
 class Limit:
@@ -73,11 +58,11 @@ class Limit:
         self._ends = float("inf")
         self._strikes = 0
         self.thread = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # signals and the garbage collector may come in between
         self._by_alarm = False
         self.task: asyncio.Task[Any] | None = None
-        self.later: Callable[[float], None] | None = None
-        """Told when it ends later: a loop that keeps the time itself."""
+        self.later: Callable[[], None] | None = None
+        """Told when it ends at another time: a loop that keeps the time itself."""
         self._cancelled = 0
         self._put_off = 0
         self._is_async = False
@@ -85,6 +70,12 @@ class Limit:
         """The loop has not come to what it was told last."""
         self._trapped: list[FrameType] = []
         self._trace: Any = None
+        self._waits: dict[object, tuple[float, float]] = {}
+        """What is waited for, until when at most, and how many seconds that is."""
+        self._left = 0.0
+        """Seconds that the turn has when nothing is waited for any more."""
+        self.is_hung = False
+        """Whether it was ended because what it waited for took too long."""
 
     def __enter__(self) -> Limit:
         self.thread = threading.get_ident()
@@ -93,7 +84,7 @@ class Limit:
         self.due = self._ends if self.reason is None else time.monotonic()
         self.active = True
         self._by_alarm = ALARM.add(self)
-        _WATCHDOG.add(self)
+        WATCHDOG.add(self)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -114,9 +105,10 @@ class Limit:
             self.active = False
         if self._by_alarm:
             ALARM.remove(self)
-        _WATCHDOG.remove(self)
+        WATCHDOG.remove(self)
         if self._strikes:
             self._untrap()
+        wait_if_stopping()
 
     async def settle(self) -> None:
         """Take back the cancellations of the task that were the limit's own."""
@@ -141,29 +133,68 @@ class Limit:
             if self.active and self._by_alarm:
                 ALARM.hurry()
             elif self.active:
-                _WATCHDOG.hurry()
+                WATCHDOG.hurry()
 
-    def extend(self, seconds: float) -> None:
-        """Have the limit end so much later: what is waited for is not the agent's time."""
-        if self.active and self.reason is None and self._ends != float("inf"):
-            self._ends += seconds
-            self.due = self._ends
-            if self.later is not None:
-                self.later(seconds)
+    def wait_for(self, call: object, seconds: float) -> None:
+        """Until `waited_for`, it is not the agent's time: the turn waits for somebody, so many seconds at most.
 
-    def timed_out(self) -> str:
-        """The reason of a turn that took too long."""
-        return f"it took longer than {self.seconds:g} s"
+        Of several that are waited for, the first that takes too long ends the turn. The same one again begins anew.
+        """
+        with self._lock:
+            now = time.monotonic()
+            if self.reason is not None or self._ends == float("inf"):
+                return
+            if not self._waits:
+                self._left = self._ends - now
+            seconds = max(seconds, self._left)
+            waits = {**self._waits, call: (now + seconds, seconds)}
+            self._ends = min(waits.values())[0]
+            self._waits = waits
+            self._moved()
+
+    def waited_for(self, call: object) -> None:
+        """That is over. Nothing where it is not waited for."""
+        with self._lock:
+            if self.reason is None and self._waits.pop(call, None) is not None:
+                self._ends = min(self._waits.values())[0] if self._waits else time.monotonic() + self._left
+                self._moved()
+
+    def _moved(self) -> None:
+        # An alarm that rings too early finds out by itself.
+        if self.later is not None:
+            self.later()
+
+    def ends_in(self) -> float:
+        """Seconds from now."""
+        return self._ends - time.monotonic()
+
+    def time_out(self) -> None:
+        """End the turn because its time is up."""
+        with self._lock:
+            if self.reason is None:
+                self.is_hung = bool(self._waits)
+                self.reason = f"it took longer than {self.seconds:g} s"
+                if self.is_hung:
+                    self.reason = f"a live model call had no answer within {min(self._waits.values())[1]:g} s"
+
+    def _is_early(self) -> bool:
+        """Whether the turn has time left, as something was waited for."""
+        with self._lock:
+            left = self.ends_in()
+            if self.reason is not None or left <= _EARLY:
+                self.time_out()
+                return False
+            self.due = time.monotonic() + min(left, _LOOK)
+            return True
 
     def strike(self, frame: FrameType | None) -> None:
         """Try to end the turn; in its own thread (`frame`: what was interrupted) by raising Runaway."""
-        if self._puts_off(frame or _frame_of(self.thread)):
+        if self._is_early() or self._puts_off(frame or _frame_of(self.thread)):
             return
         self._strikes += 1
-        if self.reason is None:
-            self.reason = self.timed_out()
         if self._strikes * EVERY > GRACE:
             self._give_up()
+            return
         if self._is_async and not (self._is_blocked and _is_in_turn(frame or _frame_of(self.thread))):
             self._cancel()
         elif frame is None:
@@ -177,10 +208,13 @@ class Limit:
 
     def _give_up(self) -> None:
         """End the process, undisturbed: what is written before takes longer than it is from one strike to the next."""
-        self.due = float("inf")
-        if self._by_alarm:
+        with self._lock:
+            is_mine = self.active and claim()
+            self.due = float("inf")
+        if self._by_alarm and threading.get_ident() == self.thread:
             ALARM.remove(self)
-        _stop(self._stuck())
+        if is_mine:
+            stop(self._stuck())
 
     def _puts_off(self, frame: FrameType | None) -> bool:
         """Whether to wait a moment: what is raised inside of a lock's own code may leave it locked for ever."""
@@ -257,8 +291,8 @@ class Limit:
             self.strike(None)
         elif now > self.due + 2 * GRACE:
             # The alarm has no effect: code that is not Python's holds the thread.
-            self.reason = self.reason or self.timed_out()
-            _stop(self._stuck())
+            self.time_out()
+            self._give_up()
 
     def look(self) -> float:
         """When the watchdog has to look next."""
@@ -334,60 +368,3 @@ _TURN = os.path.join("engine", "turn.py")
 def _raise_in(thread: int, kind: type[BaseException]) -> None:
     """Have an exception raised in a thread at its next bytecode."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))
-
-
-class _Watchdog:
-    """One thread that waits for what is due: turns outside of the main thread, and alarms without effect."""
-
-    _names: ClassVar[str] = "statebase-watchdog"
-
-    def __init__(self) -> None:
-        self._condition = threading.Condition(threading.Lock())
-        self._limits: set[Limit] = set()
-        self._wakes = float("inf")
-        self._thread: threading.Thread | None = None
-
-    def add(self, limit: Limit) -> None:
-        """Watch a limit from now on."""
-        with self._condition:
-            self._limits.add(limit)
-            if limit.look() >= self._wakes:
-                return
-            if self._thread is None or not self._thread.is_alive():
-                self._begin()
-            self._wakes = limit.look()
-            self._condition.notify()
-
-    def _begin(self) -> None:
-        from .threads import start_plainly
-
-        self._thread = threading.Thread(target=self._run, name=self._names, daemon=True)
-        start_plainly(self._thread)
-
-    def remove(self, limit: Limit) -> None:
-        """Watch it no longer."""
-        with self._condition:
-            self._limits.discard(limit)
-
-    def hurry(self) -> None:
-        """Look again at once: a limit is due earlier than it was."""
-        with self._condition:
-            self._wakes = 0.0
-            self._condition.notify()
-
-    def _run(self) -> None:
-        while True:
-            with self._condition:
-                now = time.monotonic()
-                due = [limit for limit in self._limits if limit.look() <= now]
-                if not due:
-                    self._wakes = min((limit.look() for limit in self._limits), default=float("inf"))
-                    self._condition.wait(None if self._wakes == float("inf") else self._wakes - now)
-                    continue
-            for limit in due:
-                limit.watch(time.monotonic())
-
-
-_WATCHDOG = _Watchdog()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_WATCHDOG.__init__)  # type: ignore[misc]

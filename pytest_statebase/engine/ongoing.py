@@ -35,8 +35,16 @@ class Ongoing:
     def run_away(self, reason: str) -> None:
         """Told that the turn goes on calling beyond all bounds; a turn with a runner is ended."""
 
-    def put_off(self, seconds: float) -> None:
-        """Told that the turn waits for a provider, which is not the agent's time."""
+    @property
+    def ended(self) -> bool:
+        """Whether the turn was ended from outside: what it did not wait for any more says nothing."""
+        return False
+
+    def wait_for(self, call: object, seconds: float) -> None:
+        """Told that the turn waits for a provider, which is not the agent's time, for so many seconds at most."""
+
+    def waited_for(self, call: object) -> None:
+        """Told that this is over."""
 
     def clocks(self) -> list[datetime]:
         """The turn's own time: when it was recorded, where its clock starts, and now, for what comes from outside."""

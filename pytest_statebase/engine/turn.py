@@ -100,9 +100,18 @@ class TurnRun(Ongoing):
         self.limit.expire(reason)
         raise Runaway
 
-    def put_off(self, seconds: float) -> None:
-        """Have the time limit of the turn end later."""
-        self.limit.extend(seconds)
+    @property
+    def ended(self) -> bool:
+        """Whether its limit ended it."""
+        return self.limit.reason is not None
+
+    def wait_for(self, call: object, seconds: float) -> None:
+        """Have the time limit of the turn stand still for so long at most."""
+        self.limit.wait_for(call, seconds)
+
+    def waited_for(self, call: object) -> None:
+        """Have it go on."""
+        self.limit.waited_for(call)
 
     def _close(self) -> None:
         """The agent is done: nothing that it left behind takes part in the turn any more."""
@@ -149,7 +158,10 @@ class TurnRun(Ongoing):
         """The turn was ended from outside; after a call without an answer it is that call's turn all the same."""
         loop = self.bounds.loop(self.observed.calls)
         text = f"the turn was ended: {reason}" + (f"; {loop}" if loop else "")
-        if self.latch is None:
+        if self.latch is None and self.limit.is_hung:
+            self.latch = self.observed.inconclusive = text
+            self.observed.missed = True
+        elif self.latch is None:
             self.observed.error = {"type": Runaway.__name__, "message": text}
             self.stopped = f"turn {self.turn.number} ran away"
         else:
@@ -197,20 +209,25 @@ async def _within(limit: Limit, awaitable: Any) -> Any:
     if trio is None or not limit.seconds or not trio.lowlevel.in_trio_task():
         return await awaitable
     with trio.move_on_after(limit.seconds) as scope:
-        limit.later = _puts_off(scope, trio.lowlevel.current_trio_token())
-        return await awaitable
+        limit.later = _moves(scope, limit)
+        try:
+            return await awaitable
+        finally:
+            limit.later = None
     if scope.cancelled_caught:
-        limit.expire(limit.timed_out())
+        limit.time_out()
     raise Runaway
 
 
-def _puts_off(scope: Any, token: Any) -> Callable[[float], None]:
-    """What has a scope of trio end later, from whatever thread."""
+def _moves(scope: Any, limit: Limit) -> Callable[[], None]:
+    """What has a scope of trio end when the limit does, from whatever thread."""
+    trio = sys.modules["trio"]
+    token = trio.lowlevel.current_trio_token()
 
-    def put_off(seconds: float) -> None:
-        scope.deadline += seconds
+    def move() -> None:
+        scope.deadline = trio.current_time() + limit.ends_in()
 
-    return lambda seconds: token.run_sync_soon(put_off, seconds)
+    return lambda: token.run_sync_soon(move)
 
 
 def _trace(error: BaseException) -> str:

@@ -16,7 +16,9 @@ from ...wire.exchange import Answer, Failure, Response
 
 TRIES = 6
 LONGEST = 180.0
-"""Seconds that one request is waited for in all."""
+"""Seconds that are waited between the tries at one request, in all."""
+LONGEST_TRY = 600.0
+"""Seconds that one of them may take: as long as the clients of providers wait."""
 _UNREACHED_TRIES = 3
 """Who is offline is told so soon."""
 _FIRST, _STEP_LIMIT = 0.5, 30.0

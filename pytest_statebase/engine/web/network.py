@@ -18,6 +18,7 @@ from ...statebase.held import timestamp
 from ...wire.clients.going import GAVE_UP
 from ...wire.doors import Decision, Live
 from ...wire.exchange import Answer, Exchange, Failure, Request
+from . import budget
 from .budget import WaitPolicy, told
 from .explain import explain
 from .inventions import Inventions, told_by
@@ -151,14 +152,16 @@ class Network:
             entry.source = Source.NONE
             raise _stopped(run, self.web.budget.text())
         policy = WaitPolicy()
+        keeper = _Keeper(self, request, entry, run, policy)
 
         def again(answer: Answer, tries: int) -> float | None:
             seconds = policy.again(answer, tries)
             if seconds is not None:
-                run.put_off(seconds)
+                run.wait_for(keeper, seconds + budget.LONGEST_TRY)
             return seconds
 
-        return Live(_Keeper(self, request, entry, run, policy), again)
+        run.wait_for(keeper, budget.LONGEST_TRY)
+        return Live(keeper, again)
 
     def keep(self, exchange: Exchange, run: Ongoing) -> None:
         """Keep a live exchange, without its secrets, for whoever accepts what this run did."""
@@ -214,6 +217,9 @@ class _Keeper:
 
     def __call__(self, answer: Answer) -> None:
         run = self.run
+        run.waited_for(self)
+        if run.ended and (isinstance(answer, Failure) or answer.cut is not None):
+            return
         if self.policy is not None and _is_failure(answer):
             why = self.policy.reason or told(answer)
             _stopped(run, f"{self.entry.method} {self.entry.address}: {why}")

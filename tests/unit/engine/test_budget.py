@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -166,14 +167,21 @@ def session() -> Cassette:
     return Cassette.from_ledger(ledger)
 
 
-def put_off(seconds: float) -> None:
+@contextmanager
+def waiting(seconds: float = 5) -> Iterator[None]:
+    """For a provider."""
     handler: Any = own_handler()
-    handler.run.put_off(seconds)
+    call = object()
+    handler.run.wait_for(call, seconds)
+    try:
+        yield
+    finally:
+        handler.run.waited_for(call)
 
 
 def waits(user_input: str) -> str:
-    put_off(5)
-    time.sleep(0.3)
+    with waiting():
+        time.sleep(0.3)
     return "went"
 
 
@@ -187,14 +195,14 @@ def waits_in_a_thread(user_input: str) -> str:
 async def waits_later(user_input: str) -> str:
     import asyncio
 
-    put_off(5)
-    await asyncio.sleep(0.3)
+    with waiting():
+        await asyncio.sleep(0.3)
     return "went"
 
 
 async def waits_in_trio(user_input: str) -> str:
-    put_off(5)
-    await trio.sleep(0.3)
+    with waiting():
+        await trio.sleep(0.3)
     return "went"
 
 
@@ -225,13 +233,79 @@ def test_nor_in_trio(agent: Agent) -> None:
     assert trio.run(main).passed
 
 
-def test_what_comes_after_the_wait_still_ends() -> None:
-    def agent(user_input: str) -> str:
-        put_off(0.2)
+def sleeps_after(user_input: str) -> str:
+    with waiting():
+        time.sleep(0.2)
+    time.sleep(30)
+    return "went"
+
+
+async def sleeps_later_after(user_input: str) -> str:
+    import asyncio
+
+    with waiting():
+        await asyncio.sleep(0.2)
+    await asyncio.sleep(30)
+    return "went"
+
+
+async def sleeps_in_trio_after(user_input: str) -> str:
+    with waiting():
+        await trio.sleep(0.2)
+    await trio.sleep(30)
+    return "went"
+
+
+def sleeps_inside(user_input: str) -> str:
+    with waiting(0.2):
         time.sleep(30)
+    return "went"
+
+
+async def sleeps_later_inside(user_input: str) -> str:
+    import asyncio
+
+    with waiting(0.2), waiting(100):
+        await asyncio.sleep(30)
+    return "went"
+
+
+async def sleeps_in_trio_inside(user_input: str) -> str:
+    with waiting(0.2):
+        await trio.sleep(30)
+    return "went"
+
+
+def replayed(agent: Agent) -> ReplayResult:
+    if "trio" not in agent.__name__:
+        return replay(session(), agent, turn_timeout=0.1)
+
+    async def main() -> ReplayResult:
+        return await replay_async(session(), agent, turn_timeout=0.1)
+
+    return trio.run(main)
+
+
+@pytest.mark.parametrize("agent", [sleeps_after, sleeps_later_after, sleeps_in_trio_after])
+def test_what_comes_after_the_wait_still_ends(agent: Agent) -> None:
+    result = replayed(agent)
+    assert result.verdicts == {"error": 1}
+    replayed_turn = result.turns[0].replayed
+    assert replayed_turn is not None
+    assert replayed_turn.error == {"type": "Runaway", "message": "the turn was ended: it took longer than 0.1 s"}
+
+
+@pytest.mark.parametrize("agent", [sleeps_inside, sleeps_later_inside, sleeps_in_trio_inside])
+def test_a_wait_that_takes_too_long_ends_and_says_nothing_of_the_agent(agent: Agent) -> None:
+    result = replayed(agent)
+    assert result.verdicts == {"inconclusive": 1}
+    assert result.turns[0].reason == "the turn was ended: a live model call had no answer within 0.2 s"
+
+
+def test_a_wait_never_shortens_a_turn() -> None:
+    def agent(user_input: str) -> str:
+        with waiting(0):
+            time.sleep(0.2)
         return "went"
 
-    began = time.monotonic()
-    result = replay(session(), agent, turn_timeout=0.1)
-    assert not result.passed
-    assert 0.25 < time.monotonic() - began < 10
+    assert replay(session(), agent, turn_timeout=5).passed
