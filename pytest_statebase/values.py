@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import enum
 import math
+import re
 from collections.abc import Hashable, Mapping
 from dataclasses import _FIELD, dataclass  # type: ignore[attr-defined]
 from typing import Any, Final, Literal
@@ -248,3 +249,29 @@ def first_difference(left: str, right: str) -> int:
         else:
             high = middle - 1
     return low
+
+
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def visible_text(text: str, *, lines: bool = False) -> str:
+    """A text with everything that has no shape of its own as `\\x1b`, `\\u202e` and the like.
+
+    lines: keep line breaks and tabs.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    if not lines:
+        return _UNSEEN.sub(_escape, text)
+    text = text.replace("\r\n", "\n")
+    return "\n".join("\t".join(_UNSEEN.sub(_escape, cell) for cell in line.split("\t")) for line in text.split("\n"))
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    short = {9: "\\t", 10: "\\n", 13: "\\r"}.get(code)
+    if short:
+        return short
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"

@@ -11,35 +11,18 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..values import first_difference
+from ..values import first_difference, visible_text
 from .jsonsafe import safe_repr
 
-_UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
 def visible(value: Any, *, lines: bool = False) -> str:
-    """A text with everything that has no shape of its own as `\\x1b`, `\\u202e` and the like.
+    """A text, or what `repr` says of another value, with everything that has no shape of its own written out.
 
     lines: keep line breaks and tabs.
     """
-    text = str.__str__(value) if isinstance(value, str) else safe_repr(value)
-    if text.isascii() and text.isprintable():
-        return text
-    if not lines:
-        return _UNSEEN.sub(_escape, text)
-    text = text.replace("\r\n", "\n")
-    return "\n".join("\t".join(_UNSEEN.sub(_escape, cell) for cell in line.split("\t")) for line in text.split("\n"))
-
-
-def _escape(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    short = {9: "\\t", 10: "\\n", 13: "\\r"}.get(code)
-    if short:
-        return short
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+    return visible_text(str.__str__(value) if isinstance(value, str) else safe_repr(value), lines=lines)
 
 
 def one_line(value: Any) -> str:

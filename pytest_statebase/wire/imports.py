@@ -1,41 +1,74 @@
-"""Told when one of some modules has been imported."""
+"""Told when modules have been imported."""
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Container, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
+
+Told: TypeAlias = Callable[[ModuleType], None]
+"""Gets a module that has just been executed. What it raises, the import raises."""
+
+
+class _Listener(NamedTuple):
+    told: Told
+    names: Container[str] | None
+
+
+_listeners: list[_Listener] = []
+_lock = threading.Lock()
+
+
+class _Here(threading.local):
+    names: frozenset[str] = frozenset()
+    """What this thread is looking for: other finders ask all finders in their turn."""
+
+
+_here = _Here()
 
 
 class _Finder:
-    """Finds one of the modules as the other finders do, and tells once it has been executed."""
-
-    def __init__(self, names: frozenset[str], told: Callable[[str], None]) -> None:
-        self.names = names
-        self.told = told
-        self._looking: set[str] = set()
+    """Finds what the other finders find, and tells once it has been executed."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name not in self.names or name in self._looking:
+        told = [one.told for one in list(_listeners) if one.names is None or name in one.names]
+        if not told or name in _here.names:
             return None
-        self._looking.add(name)
+        _here.names = _here.names | {name}
         try:
-            spec = importlib.util.find_spec(name)
+            spec = self._found(name, path, target)
         finally:
-            self._looking.discard(name)
-        if spec is not None and hasattr(spec.loader, "exec_module"):
-            loader: Any = _Loader(spec.loader, self.told)
-            spec.loader = loader
+            _here.names = _here.names - {name}
+        if spec is not None:
+            _tell(spec, told)
         return spec
+
+    def _found(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+        for finder in list(sys.meta_path):
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = None if find is None else find(name, path, target)
+            if spec is not None:
+                return spec
+        return None
+
+
+_FINDER = _Finder()
+
+
+def _tell(spec: ModuleSpec, told: list[Told]) -> None:
+    # Python's own loaders are classes, of modules that concern nobody.
+    if hasattr(spec.loader, "exec_module") and not isinstance(spec.loader, type):
+        loader: Any = _Loader(spec.loader, told)
+        spec.loader = loader
 
 
 class _Loader:
-    """A loader that tells."""
+    """A loader that tells. It is gone when the module is executed: one loader may load many modules."""
 
-    def __init__(self, loader: Any, told: Callable[[str], None]) -> None:
+    def __init__(self, loader: Any, told: list[Told]) -> None:
         self._loader = loader
         self._told = told
 
@@ -52,19 +85,21 @@ class _Loader:
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
-        self._told(module.__name__)
+        for told in self._told:
+            told(module)
 
 
-_finder: _Finder | None = None
+def listen(told: Told, names: Container[str] | None = None) -> None:
+    """From now on `told` hears of every import of a module, or of those with these names."""
+    with _lock:
+        _listeners.append(_Listener(told, names))
+        if _FINDER not in sys.meta_path:
+            sys.meta_path.insert(0, _FINDER)
 
 
-def told_of_imports(names: Iterable[str], told: Callable[[str], None] | None) -> None:
-    """From now on `told(name)` when one of these modules has been imported; with None, nobody is told any more."""
-    global _finder
-    if _finder is not None:
-        if _finder in sys.meta_path:
-            sys.meta_path.remove(_finder)
-        _finder = None
-    if told is not None:
-        _finder = _Finder(frozenset(names), told)
-        sys.meta_path.insert(0, _finder)
+def listen_no_more(told: Told) -> None:
+    """It hears of none any more."""
+    with _lock:
+        _listeners[:] = [one for one in _listeners if one.told is not told]
+        if not _listeners and _FINDER in sys.meta_path:
+            sys.meta_path.remove(_FINDER)

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from .doors import Door, passing
-from .imports import told_of_imports
+from .imports import listen, listen_no_more
 
 Find = Callable[[], Door | None]
 """Who decides of a request that is made here and now; None where it goes on as if nothing were there."""
@@ -59,7 +59,7 @@ def intercepted(find: Find) -> Iterator[None]:
 
 
 def _begin() -> None:
-    told_of_imports(_CLIENTS, _install)
+    listen(_imported, _CLIENTS)
     for name in _CLIENTS:
         if name in sys.modules and not _is_half(name):
             _install(name)
@@ -72,12 +72,16 @@ def _catch_up() -> None:
             _install(name)
 
 
+def _imported(module: ModuleType) -> None:
+    _install(module.__name__)
+
+
 def _is_half(name: str) -> bool:
     return bool(getattr(getattr(sys.modules[name], "__spec__", None), "_initializing", False))
 
 
 def _end() -> None:
-    told_of_imports((), None)
+    listen_no_more(_imported)
     _done.clear()
     while _undo:
         owner, attribute, original, replacement = _undo.pop()

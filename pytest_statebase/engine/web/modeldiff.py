@@ -14,7 +14,7 @@ from ...compare import IgnoreRules
 from ...compare.diff import diff, plain_equal
 from ...compare.paths import render
 from ...compare.sequences import align_keys, likeness, with_gaps
-from ...values import ABSENT, first_difference
+from ...values import ABSENT, first_difference, visible_text
 from ...wire.exchange import Request
 from .models import ModelRequest, Piece, body_of, model_request
 
@@ -230,8 +230,8 @@ def _line(change: Change) -> str:
 
 
 def _place_of(change: Change) -> str:
-    label = f" ({visible(change.label)})" if change.label else ""
-    return f"{visible(change.path)}{label}"
+    label = f" ({visible_text(change.label)})" if change.label else ""
+    return f"{visible_text(change.path)}{label}"
 
 
 _SAID = (
@@ -245,7 +245,7 @@ def _told(value: Any) -> str:
     """A text in quotes, a message as what is said in it, anything else as JSON."""
     is_message = isinstance(value, dict) and ("role" in value or str(value.get("type")).startswith("function_call"))
     text = _said(value) if is_message or isinstance(value, str) else _json(value)
-    short = f"{visible(text[:_LONGEST])}{'…' if len(text) > _LONGEST else ''}"
+    short = f"{visible_text(text[:_LONGEST])}{'…' if len(text) > _LONGEST else ''}"
     return f'"{short}"' if is_message or isinstance(value, str) else short
 
 
@@ -271,7 +271,7 @@ def _said(value: Any) -> str:
 def snippets(old: str, new: str) -> tuple[str, str]:
     """Two texts in quotes, of long ones what is around the first word that differs."""
     if max(len(old), len(new)) <= _LONGEST:
-        return f'"{visible(old)}"', f'"{visible(new)}"'
+        return f'"{visible_text(old)}"', f'"{visible_text(new)}"'
     same = first_difference(old, new)
     start = _start_of_word(old, min(same, len(old)))
     return _window(old, start), _window(new, start)
@@ -290,11 +290,4 @@ def _window(text: str, start: int) -> str:
     begin, end = max(0, begin), start + _LONGEST - _AROUND
     if end < len(text):
         end = max(text.rfind(" ", start + _AROUND, end), 0) or end
-    return f'"{"…" if begin else ""}{visible(text[begin:end])}{"…" if end < len(text) else ""}"'
-
-
-def visible(text: str) -> str:
-    """The text with what is no letter to be seen written out: ends of lines, escapes, marks of direction."""
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+    return f'"{"…" if begin else ""}{visible_text(text[begin:end])}{"…" if end < len(text) else ""}"'

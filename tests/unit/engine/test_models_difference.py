@@ -256,3 +256,9 @@ def test_the_nearest_of_many_is_found_in_no_time() -> None:
     began = time.perf_counter()
     assert nearest(known, asked) is known[499]
     assert time.perf_counter() - began < 1
+
+
+def test_what_is_shown_is_written_out_as_everywhere() -> None:
+    family = "👨\u200d👩\u200d👧"
+    old, new = snippets(f"{family} one\u202e\x1b", "two\n")
+    assert (old, new) == (f'"{family} one\\u202e\\x1b"', '"two\\n"')
