@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import ctypes
 import os
 import sys
 import threading
@@ -58,7 +59,8 @@ class _Kept:
     def close(self) -> None:
         """Close the loop. Nothing is left in it that would have to be awaited."""
         if self._process != os.getpid():
-            _inherited.append(self.loop)
+            # Never let it be collected: that closes it, in the selector that it shares with the parent.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.loop))
         elif not self.loop.is_running():
             self.loop.close()
 
@@ -70,8 +72,6 @@ class _Here(threading.local):
 
 
 _here = _Here()
-_inherited: list[asyncio.AbstractEventLoop] = []
-"""Loops of a parent process. They are not closed, which would close them in the parent."""
 
 
 @atexit.register

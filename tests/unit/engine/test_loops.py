@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -220,15 +223,28 @@ def test_an_agent_that_closes_or_breaks_the_loop_breaks_no_other_replay() -> Non
     assert loop_of_a_replay() is not before
 
 
+FORKS = """
+import asyncio, os, sys
+from pytest_statebase import replay
+from tests.unit.engine.test_loops import loop_of_a_replay, replayed, session
+
+before = loop_of_a_replay()
+child = os.fork()
+if child == 0:
+    sys.exit(0 if loop_of_a_replay() is not before and not before.is_closed() else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+async def agent(user_input):
+    await asyncio.to_thread(os.getpid)  # the loop has to be woken up
+    return "done"
+
+replayed(agent)
+assert loop_of_a_replay() is before
+"""
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_child_process_has_a_loop_of_its_own() -> None:
-    before = loop_of_a_replay()
-    child = os.fork()
-    if child == 0:
-        try:
-            os._exit(0 if loop_of_a_replay() is not before and not before.is_closed() else 1)
-        finally:
-            os._exit(2)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert loop_of_a_replay() is before
+def test_a_child_process_has_a_loop_of_its_own_and_leaves_that_of_its_parent_alone() -> None:
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKS]
+    done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
