@@ -61,12 +61,12 @@ class Limit:
         self._lock = threading.RLock()  # signals and the garbage collector may come in between
         self._by_alarm = False
         self.task: asyncio.Task[Any] | None = None
-        self.later: Callable[[], None] | None = None
-        """Told when it ends at another time: a loop that keeps the time itself."""
+        self.cancels: Callable[[], None] | None = None
+        """Has the turn cancelled by its loop, where that is not asyncio's."""
         self._cancelled = 0
         self._put_off = 0
         self._is_async = False
-        self._is_blocked = False
+        self.is_blocked = False
         """The loop has not come to what it was told last."""
         self._trapped: list[FrameType] = []
         self._trace: Any = None
@@ -150,23 +150,12 @@ class Limit:
             waits = {**self._waits, call: (now + seconds, seconds)}
             self._ends = min(waits.values())[0]
             self._waits = waits
-            self._moved()
 
     def waited_for(self, call: object) -> None:
         """That is over. Nothing where it is not waited for."""
         with self._lock:
             if self.reason is None and self._waits.pop(call, None) is not None:
                 self._ends = min(self._waits.values())[0] if self._waits else time.monotonic() + self._left
-                self._moved()
-
-    def _moved(self) -> None:
-        # An alarm that rings too early finds out by itself.
-        if self.later is not None:
-            self.later()
-
-    def ends_in(self) -> float:
-        """Seconds from now."""
-        return self._ends - time.monotonic()
 
     def time_out(self) -> None:
         """End the turn because its time is up."""
@@ -180,7 +169,7 @@ class Limit:
     def _is_early(self) -> bool:
         """Whether the turn has time left, as something was waited for."""
         with self._lock:
-            left = self.ends_in()
+            left = self._ends - time.monotonic()
             if self.reason is not None or left <= _EARLY:
                 self.time_out()
                 return False
@@ -195,7 +184,7 @@ class Limit:
         if self._strikes * EVERY > GRACE:
             self._give_up()
             return
-        if self._is_async and not (self._is_blocked and _is_in_turn(frame or _frame_of(self.thread))):
+        if self._is_async and not (self.is_blocked and _is_in_turn(frame or _frame_of(self.thread))):
             self._cancel()
         elif frame is None:
             with self._lock:
@@ -229,12 +218,14 @@ class Limit:
 
     def _cancel(self) -> None:
         task = self.task
-        self._is_blocked = True
-        if task is None:  # trio's; a scope of its own cancels it
+        self.is_blocked = True
+        if task is None:
+            if self.cancels is not None:
+                self.cancels()
             return
 
         def cancel() -> None:
-            self._is_blocked = False
+            self.is_blocked = False
             if self.active and task.cancel():
                 self._cancelled += 1
                 if self._strikes >= TRAP_FROM:

@@ -6,7 +6,6 @@ import asyncio
 import sys
 import time
 import traceback
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -206,28 +205,21 @@ def _is_not_the_agents(error: BaseException) -> bool:
 async def _within(limit: Limit, awaitable: Any) -> Any:
     """What an async agent replies. trio lets nobody in from outside, so its turns are ended by a scope of its own."""
     trio = sys.modules.get("trio")
-    if trio is None or not limit.seconds or not trio.lowlevel.in_trio_task():
+    if trio is None or not trio.lowlevel.in_trio_task():
         return await awaitable
-    with trio.move_on_after(limit.seconds) as scope:
-        limit.later = _moves(scope, limit)
+    token = trio.lowlevel.current_trio_token()
+    with trio.CancelScope() as scope:
+
+        def cancel() -> None:
+            limit.is_blocked = False
+            scope.cancel()
+
+        limit.cancels = lambda: token.run_sync_soon(cancel)
         try:
             return await awaitable
         finally:
-            limit.later = None
-    if scope.cancelled_caught:
-        limit.time_out()
+            limit.cancels = None
     raise Runaway
-
-
-def _moves(scope: Any, limit: Limit) -> Callable[[], None]:
-    """What has a scope of trio end when the limit does, from whatever thread."""
-    trio = sys.modules["trio"]
-    token = trio.lowlevel.current_trio_token()
-
-    def move() -> None:
-        scope.deadline = trio.current_time() + limit.ends_in()
-
-    return lambda: token.run_sync_soon(move)
 
 
 def _trace(error: BaseException) -> str:

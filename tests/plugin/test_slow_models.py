@@ -21,7 +21,8 @@ from tests.frameworks.script import shop
 httpx = pytest.importorskip("httpx", reason="the agents of these tests talk to their model with httpx")
 aiohttp = pytest.importorskip("aiohttp")
 
-LIMIT = 0.2
+LIMIT = 1.0
+"""Enough for what the clients do themselves, on a machine that is busy too."""
 Agent = Callable[[str, str], Any]
 
 
@@ -30,7 +31,7 @@ def slow() -> Iterator[ModelServer]:
     """Takes longer than a turn may."""
 
     def script(asked: Any) -> Any:
-        time.sleep(2 * LIMIT)
+        time.sleep(1.2 * LIMIT)
         return shop(asked)
 
     with ModelServer(script) as server:
@@ -128,7 +129,7 @@ def test_a_slow_model_is_no_runaway(slow: ModelServer, ask: Callable[[str], Any]
 
 
 def test_nor_is_one_that_is_busy_first(slow: ModelServer) -> None:
-    slow.fail(1, 429, retry_after=str(2 * LIMIT))
+    slow.fail(1, 429, retry_after=str(1.2 * LIMIT))
     assert replayed(plain, slow).passed
     assert slow.count == 2
 
@@ -143,16 +144,16 @@ def test_the_agents_own_time_still_counts(slow: ModelServer) -> None:
     assert result.verdicts == {"error": 1}
     assert result.turns[0].replayed is not None
     error = result.turns[0].replayed.error
-    assert error == {"type": "Runaway", "message": f"the turn was ended: it took longer than {LIMIT} s"}
+    assert error == {"type": "Runaway", "message": f"the turn was ended: it took longer than {LIMIT:g} s"}
 
 
 @pytest.mark.parametrize("ask", [plain, by_httpx, by_aiohttp, in_trio])
 def test_a_model_that_hangs_is_inconclusive(
     hung: ModelServer, ask: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(budget, "LONGEST_TRY", 0.4)
+    monkeypatch.setattr(budget, "LONGEST_TRY", 2.0)
     result = replayed(ask, hung, keep=tmp_path)
     assert result.verdicts == {"inconclusive": 1}
-    assert result.turns[0].reason == "the turn was ended: a live model call had no answer within 0.4 s"
+    assert result.turns[0].reason == "the turn was ended: a live model call had no answer within 2 s"
     assert hung.count == 1
     assert [path for path in tmp_path.rglob("*") if path.is_file() and b"closed" in path.read_bytes()] == []
