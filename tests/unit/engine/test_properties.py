@@ -323,9 +323,12 @@ def test_a_repeated_read_is_one_extra_call_and_flagged(turns: list[Turn], data: 
     groups = [*turns[number][: at + 1], turns[number][at], *turns[number][at + 1 :]]
     result, _ = replayed(record(turns), changed(turns, number, groups))
     tool = turns[number][at][0][0]
-    assert told(result) in ([(Kind.EXTRA, tool)], [(Kind.MOVED, tool)])
-    later = [call for turn in result.turns for call in turn.calls if call.tool == tool]
-    assert told(result) == [(Kind.MOVED, tool)] or any(call.repeated for call in later)
+    reads = [group[0] for turn in turns for group in turn if group[0] == turns[number][at][0]]
+    if len(reads) == 1:
+        assert told(result) == [(Kind.EXTRA, tool)]
+        assert [call.repeated for turn in result.turns for call in turn.calls if call.tool == tool].count(True) == 1
+    else:  # the recording of another turn may answer
+        assert told(result) in ([(Kind.EXTRA, tool)], [(Kind.MOVED, tool)])
 
 
 @QUICK
@@ -335,6 +338,9 @@ def test_a_dropped_write_is_told_first(turns: list[Turn], data: st.DataObject) -
     assume(where)
     number, at = data.draw(st.sampled_from(where))
     result, _ = replayed(record(turns), changed(turns, number, [*turns[number][:at], *turns[number][at + 1 :]]))
+    writes = [group[0] for turn in turns for group in turn if group[0][0] == "write"]
+    if sum(same(turns[number][at][0], other) for other in writes) == 1:
+        assert told(result) == [(Kind.MISSING, "write")]
     assert (Kind.MISSING, "write") in told(result)
     first = next(one for turn in result.turns for one in turn.divergences)
     assert first.follows is None
@@ -349,8 +355,13 @@ def test_an_added_call_is_a_call_without_an_answer(turns: list[Turn], data: st.D
     groups = [*turns[number][:at], [added], *turns[number][at:]]
     result, _ = replayed(record(turns), changed(turns, number, groups))
     assert result.turns[number].verdict == "unrecorded"
-    assert [tool for _, tool in told(result)] == ["other"] or told(result)[0][0] is Kind.REPLACED
-    assert len(told(result)) == 1
+    # The turn ends there: nobody knows whether the next recorded call would have come.
+    following = turns[number][at : at + 1]
+    if not following:
+        assert told(result) == [(Kind.EXTRA, "other")]
+    else:
+        tools = ["hold"] if len(following[0]) > 1 else [following[0][0][0]]
+        assert told(result) == [(Kind.REPLACED, tool) for tool in tools]
 
 
 @QUICK
