@@ -310,7 +310,7 @@ class Ledger:
             point = ForkPoint("turn", numbers[0])
         if point.kind == "turn":
             self.turn(point.number)
-        elif point.number or self.versions:
+        elif not self._is_start(point):
             self.version_of(point.number)
         return point
 
@@ -319,9 +319,13 @@ class Ledger:
         if point.kind == "turn":
             started = self.turn(point.number).started
             return _index(self.events, started)
-        if point.number == 0 and not self.versions:
+        if self._is_start(point):
             return 1
         return _index(self.events, self.version_of(point.number).event) + 1
+
+    def _is_start(self, point: ForkPoint) -> bool:
+        """Version 0 is the start of a session, also where nobody knows its first state."""
+        return point.kind == "version" and point.number == 0 and self.created.state is ABSENT
 
     def fork(self, point: ForkPoint, failing: Iterable[int] = (), *, id: str | None = None) -> Ledger:
         """A new ledger that begins as this session stood at `point`; this one is untouched.
@@ -344,8 +348,8 @@ class Ledger:
         return self.turns[-1].number + 1 if self.turns else 1
 
     def next_version(self) -> int:
-        """The number that the next state version will have."""
-        return self._last + 1
+        """The number that the next state version will have; 0 is the initial state, whether it is known or not."""
+        return max(self._last, 0) + 1
 
 
 def _index(events: list[Event], wanted: Event) -> int:

@@ -224,7 +224,8 @@ class Pool:
         found = [
             one.best(turn, agent, once=once) for one, at in zip(answering, distances, strict=True) if at == nearest
         ]
-        return min(filter(None, found), key=lambda one: rank(one, turn, agent), default=None)
+        best = min(filter(None, found), key=lambda one: rank(one, turn, agent), default=None)
+        return best if best is None or not best.earlier else _first_of_line(best, worlds)
 
     def _within_steps(self, worlds: Worlds, once: bool) -> list[Entry]:
         """Those that this replay may have reached within their steps, whatever order those have come in."""
@@ -364,6 +365,13 @@ class Pool:
     def unused(self, turns: range | set[int]) -> int:
         """How many recorded calls of these turns answered nothing."""
         return sum(not entry.used and entry.turn in turns for entry in self.entries)
+
+
+def _first_of_line(entry: Entry, worlds: Worlds) -> Entry:
+    """The first equal call that came before `entry` in its step and has not answered; else `entry` itself."""
+    fresh = (one for equals in worlds.values() for one in equals.fresh)
+    line = (one for one in fresh if one.step is entry.step and entry.earlier >> one.index & 1)
+    return min(line, key=lambda one: one.order, default=entry)
 
 
 def _difference(recorded: Any, replayed: Any) -> int:

@@ -145,6 +145,21 @@ def test_fourteen_versions_replay_turn_fifteen_first() -> None:
     assert ledger.versions[14].state == ledger.state_before(15)
 
 
+def test_version_0_is_the_start_where_no_first_state_is_known() -> None:
+    ledger = Ledger([SessionCreated("s"), TurnStarted(1, None)])
+    assert ledger.next_version() == 1
+    ledger.append(StateUpdated(1, {"a": 1}))
+    ledger.append(TurnAdded({"type": "text", "content": "done"}))
+    fork = ledger.fork(ForkPoint("version", 0))
+    assert (len(fork.turns), fork.next_number(), fork.next_version()) == (0, 1, 1)
+    assert len(ledger.fork(ForkPoint("version", 1)).turns) == 1
+
+
+def test_a_record_that_counts_its_first_update_as_version_0_begins_at_its_start_too() -> None:
+    ledger = Ledger([SessionCreated("s"), TurnStarted(1, None), StateUpdated(0, {"a": 1}), TurnAdded(ABSENT)])
+    assert ledger.fork(ForkPoint("version", 0)).next_number() == 1
+
+
 def test_last_good_is_before_the_first_failing_turn() -> None:
     ledger = session()
     assert ledger.resolve(ForkPoint("last-good"), failing=[4, 3]) == ForkPoint("turn", 3)

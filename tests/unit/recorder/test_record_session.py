@@ -12,7 +12,7 @@ from support_agent.dialogue import START
 from support_agent.fixed import SupportAgent as Fixed
 from support_agent.production import SupportAgent as Production
 
-from pytest_statebase import ABSENT, AgentReply, record_session
+from pytest_statebase import ABSENT, AgentReply, Cassette, record_session, replay
 from pytest_statebase.errors import AgentError
 from pytest_statebase.ledger import ToolCalled
 
@@ -108,3 +108,16 @@ def test_the_shipped_records_are_what_the_production_version_does(tmp_path: Path
 def shape(turn: Any) -> Any:
     calls = [(call.tool, call.arguments, call.result, call.error, call.step) for call in turn.calls]
     return (turn.number, turn.input, calls, turn.output, turn.error, turn.version_after)
+
+
+def test_a_session_that_begins_without_a_state_is_replayed_from_its_first_turn() -> None:
+    def agent(user_input: str, state: Any) -> AgentReply:
+        said = [*((state or {}).get("said", [])), user_input]
+        return AgentReply(f"{len(said)} so far", state={"said": said})
+
+    cassette = Cassette.from_ledger(record_session(agent, ["a", "b"], session_id="s"))
+    assert [version.version for version in cassette.ledger.versions] == [1, 2]
+    result = replay(cassette, agent)
+    assert [turn.turn for turn in result.turns] == [1, 2]
+    assert result.verdicts == {"unchanged": 2}
+    assert replay(cassette, lambda user_input: "BROKEN").turn(1).verdict == "changed"

@@ -259,7 +259,7 @@ def test_a_session_without_states_and_with_odd_turns() -> None:
     assert sb.sessions.get_state("sess_x").state == {}
     assert sb.sessions.list_state_versions("sess_x") == []
     fork = sb.sessions.fork("sess_x", version=0)
-    assert (fork.turn_count, sb.sessions.update_state(fork.id, {"a": 1}).version) == (0, 0)
+    assert (fork.turn_count, sb.sessions.update_state(fork.id, {"a": 1}).version) == (0, 1)
 
 
 def test_threads_may_write_at_once(sb: LocalClient) -> None:
