@@ -39,8 +39,10 @@ class Facets:
         return self._diff(Facet.ERROR, ours, theirs, ("error", "message"))
 
     def state(self, recorded: Any, replayed: Any) -> list[Divergence]:
-        if recorded is ABSENT or replayed is ABSENT:
+        if recorded is ABSENT or self.rules.hides(("state",)):
             return []
+        if replayed is ABSENT:
+            return [Divergence(Facet.STATE, Kind.REMOVED, "state", recorded, ABSENT, detail="no state")]
         return self._diff(Facet.STATE, recorded, replayed, ("state",))
 
     def memory(self, recorded: list[dict[str, Any]], replayed: list[dict[str, Any]]) -> list[Divergence]:

@@ -318,7 +318,7 @@ def _is_unchanged(turn: Turn, calls: list[ToolCalled], seen: Observed, state: An
     if seen.memory != memories_of(turn.events):
         return False
     ours = seen.state
-    return state is ABSENT or ours is ABSENT or state is ours or plain_equal(state, ours)
+    return state is ABSENT or state is ours or plain_equal(state, ours)
 
 
 def _calls_in_place(recorded: list[ToolCalled], replayed: list[ReplayedCall], turn: int, agents: bool) -> bool:

@@ -69,13 +69,23 @@ def replay_of(ledger: Ledger) -> list[Observed]:
     observed = []
     for turn in ledger.turns:
         calls = [answered(turn.number, i, made) for i, made in enumerate(turn.calls)]
-        state = ABSENT if turn.version_after is None else ledger.version_of(turn.version_after).state
+        state = state_after(ledger, turn.number)
         output = dict(turn.output) if isinstance(turn.output, Mapping) else turn.output
         observed.append(Observed(turn.number, calls, output, turn.error, state))
     return observed
 
 
+def state_after(ledger: Ledger, number: int) -> Any:
+    """The recorded state at the end of a turn."""
+    version = ledger.turn(number).version_after
+    return ABSENT if version is None else ledger.version_of(version).state
+
+
 def judged(ledger: Ledger, observed: list[Observed], **values: Any) -> list[TurnResult]:
+    """The results of a replay; where it says nothing of the state, that is as it was recorded."""
+    for seen in observed:
+        if seen.state is ABSENT:
+            seen.state = state_after(ledger, seen.number)
     options = {
         name: values.pop(name) for name in ("first", "until", "mode", "stopped", "fork_id", "rules") if name in values
     }

@@ -149,16 +149,19 @@ def test_what_is_made_up_on_each_run_raises_nothing() -> None:
 
 
 def test_the_judge_takes_nothing_from_the_replay_for_granted(ledger: Ledger) -> None:
-    """A replay that claims nothing (no calls, no output) is told as missing, never as equal."""
+    """A replay that claims nothing (no calls, no state, no output) is told as missing, never as equal."""
     results = judge(ledger=ledger, plan=Plan(), observed=[Observed(1), Observed(2), Observed(3)])
-    assert [(found[0], found[2]) for found in told(results)] == [
-        (1, "missing"),
-        (1, "removed"),
-        (2, "missing"),
-        (2, "missing"),
-        (2, "removed"),
-        (3, "missing"),
-        (3, "removed"),
+    assert [found[:3] for found in told(results)] == [
+        (1, "tools", "missing"),
+        (1, "state", "removed"),
+        (1, "output", "removed"),
+        (2, "tools", "missing"),
+        (2, "tools", "missing"),
+        (2, "state", "removed"),
+        (2, "output", "removed"),
+        (3, "tools", "missing"),
+        (3, "state", "removed"),
+        (3, "output", "removed"),
     ]
 
 
