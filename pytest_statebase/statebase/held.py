@@ -39,6 +39,8 @@ class RunningTurn:
     """The position of the tool call inside which something is written."""
     given: TurnAdded | None = None
     """The turn's end as the agent reported it with `add_turn`."""
+    logged: int = 0
+    """How many tool calls the agent has logged with `add_tool_call`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class Beside:
     memory: int | None = None
     """The position of the memory that it is about."""
     is_deletion: bool = False
+    metadata: Mapping[str, Any] | None = None
+    """Keys that the session's metadata has from then on."""
 
 
 @dataclass(slots=True, eq=False)
@@ -67,7 +71,7 @@ class Held:
     calls: list[ToolCalled] = field(default_factory=list)
     """Logged with `add_tool_call`, until the turn that they belong to is added."""
     beside: list[Beside] = field(default_factory=list)
-    """Changes of memories, and traces that people left."""
+    """Changes of memories and metadata, and traces that people left."""
 
     @contextmanager
     def writing(self) -> Iterator[Ledger]:

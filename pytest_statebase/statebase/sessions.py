@@ -26,8 +26,8 @@ from .held import ACTOR, Beside, Held, Store, timestamp
 from .items import Item, Order, Page, between, mapping, page, plain
 from .memory import search_items
 from .views import (
+    call_item,
     id_of_turn,
-    output_item,
     session_item,
     shown_turns,
     state_item,
@@ -85,6 +85,17 @@ class Sessions:
             if agent_id in (None, item.agent_id) and user_id in (None, item.user_id)
         ]
         return page(kept, limit=limit, starting_after=starting_after, order=order)
+
+    def update(self, session_id: str, metadata: Mapping[str, Any]) -> Item:
+        """Merge keys into the session's metadata. It leaves a trace, and is no event of the session."""
+        given = mapping(metadata, "metadata")
+        held = self._store.get(session_id)
+        with held.writing() as ledger:
+            details = {"metadata": copy_value(given)}
+            held.beside.append(
+                Beside(len(ledger.events), "session.updated", details, ACTOR, timestamp(), metadata=given)
+            )
+        return session_item(held)
 
     def delete(self, session_id: str) -> None:
         """Forget a session. Its traces stay; so does every file."""
@@ -175,17 +186,19 @@ class Sessions:
         metadata: Mapping[str, Any] | None = None,
         reasoning: str | None = None,
         state_after: Mapping[str, Any] | None = None,
+        state_before: Mapping[str, Any] | None = None,
     ) -> Item:
         """Add a turn with its input and output (text, or `{type, content}`) and the tool calls logged before it.
 
-        A `state_after` that differs from the state makes a new version. In the turn that is being replayed it gives
-        that turn's end, where the agent itself returns nothing.
+        A `state_after` that differs from `state_before` (by default the state as it stands) makes a new version.
+        In the turn that is being replayed the call gives that turn's end, where the agent itself returns nothing.
         """
         held = self._store.get(session_id)
         started = _content(input, "input")
         ended = ABSENT if output is None else _content(output, "output")
         more = None if metadata is None else mapping(metadata, "metadata")
         new_state = None if state_after is None else mapping(state_after, "state_after")
+        old_state = None if state_before is None else mapping(state_before, "state_before")
         with held.writing() as ledger:
             added = TurnAdded(ended, None, reasoning, more, actor=ACTOR, at=timestamp())
             if held.running is None:
@@ -193,7 +206,8 @@ class Sessions:
                 for call in held.calls:
                     ledger.append(call)
                 held.calls.clear()
-            if new_state is not None and not same(new_state, ledger.state_value()):
+            before = ledger.state_value() if old_state is None else old_state
+            if new_state is not None and not same(new_state, before):
                 _update(held, ledger, new_state, reasoning)
             if held.running is None:
                 ledger.append(added)
@@ -213,15 +227,29 @@ class Sessions:
     ) -> Item:
         """Log a tool call: it becomes part of the turn that is added next. In a replay it is only a log."""
         given = mapping(arguments, "arguments")
+        call = ToolCalled(tool_name, given, result=plain(copy_value(output)), id=tool_call_id, at=timestamp())
+        return self.log_call(session_id, call, reasoning, metadata)
+
+    def log_call(
+        self,
+        session_id: str,
+        call: ToolCalled,
+        reasoning: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Item:
+        """As `add_tool_call`, for a call that may have failed."""
+        more = mapping(metadata or {}, "metadata")
         held = self._store.get(session_id)
         with held.writing() as ledger:
-            call = ToolCalled(tool_name, given, result=plain(copy_value(output)), id=tool_call_id, at=timestamp())
             number = ledger.next_number()
             if held.running is None:
+                index = len(held.calls)
                 held.calls.append(call)
             else:
                 number -= 1
-            return _logged(ledger, call, number, reasoning, metadata)
+                index = held.running.logged
+                held.running.logged += 1
+            return Item({**call_item(held, call, number, index), "reasoning": reasoning, "metadata": more})
 
     def list_turns(
         self,
@@ -229,32 +257,48 @@ class Sessions:
         limit: int | None = None,
         starting_after: str | None = None,
         order: Order = "asc",
+        *,
+        tool_turns: bool = False,
     ) -> Page:
-        """The turns, oldest first: item N is turn N + 1. Without `limit` all of them."""
-        found = turn_items(self._store.get(session_id))
+        """The turns, oldest first: item N is turn N + 1. Without `limit` all of them.
+
+        tool_turns: each tool call comes as a turn of its own before the turn it belongs to, as production logs it.
+        """
+        found = turn_items(self._store.get(session_id), tool_turns=tool_turns)
         return page(found, limit=limit, starting_after=starting_after, order=order)
 
-    def get_turn(self, turn_id: str, session_id: str | None = None) -> Item:
+    def get_turn(self, turn_id: str, session_id: str | None = None, *, tool_turns: bool = False) -> Item:
         """One turn by its id, in any session."""
         for held in self._store.search() if session_id is None else [self._store.get(session_id)]:
+            if tool_turns:
+                for item in turn_items(held, tool_turns=True):
+                    if item.id == turn_id:
+                        return item
+                continue
             for turn in shown_turns(held):
                 if id_of_turn(held.ledger.id, turn) == turn_id:
                     return turn_item(held, turn)
         raise not_found("turn", turn_id)
 
     def get_context(
-        self, session_id: str, query: str | None = None, memory_limit: int = 5, turn_limit: int = 5
+        self,
+        session_id: str,
+        query: str | None = None,
+        memory_limit: int = 5,
+        turn_limit: int = 5,
+        *,
+        tool_turns: bool = False,
     ) -> Item:
         """What a prompt needs: `state`, `memories` and `recent_turns`.
 
-        Memories come best first for `query`, without one newest first, as turns do.
+        Memories come best first for `query`, without one newest first, as turns do. tool_turns: as for `list_turns`.
         """
         held = self._store.get(session_id)
         if query is None:
             memories = held.memory_items()[::-1][:memory_limit]
         else:
             memories = search_items([held], query, limit=memory_limit)
-        recent = turn_items(held)[::-1][:turn_limit]
+        recent = turn_items(held, tool_turns=tool_turns)[::-1][:turn_limit]
         return Item(state=state_now(held.ledger), memories=memories, recent_turns=recent)
 
 
@@ -302,23 +346,3 @@ def _content(value: Any, param: str) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return mapping(copy_value(value) if type(value) is dict else value, param)
     raise invalid(f"{param} is text or a mapping with type and content, not {type(value).__name__}", param)
-
-
-def _logged(
-    ledger: Ledger, call: ToolCalled, number: int, reasoning: str | None, metadata: Mapping[str, Any] | None
-) -> Item:
-    """A logged tool call as the API shows it: a turn of its own."""
-    asked = Item(name=call.tool, arguments=copy_value(call.arguments), id=call.id)
-    return Item(
-        object="turn",
-        id=f"turn_{ledger.id}_{number}_{call.tool}",
-        session_id=ledger.id,
-        turn_number=number,
-        created_at=call.at,
-        input=Item(type="tool_call", content=f"Call tool {call.tool} with {call.arguments}", tool_metadata=asked),
-        output=output_item(
-            TurnAdded({"type": "tool_response", "content": str(call.result), "output": copy_value(call.result)})
-        ),
-        metadata=dict(metadata or {}),
-        reasoning=reasoning,
-    )

@@ -6,7 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..ledger import Content, Ledger, MemoryAdded, SessionForked, StateVersion, Trace, Turn, TurnAdded, input_text
+from ..ledger import (
+    Content,
+    Ledger,
+    MemoryAdded,
+    SessionForked,
+    StateVersion,
+    ToolCalled,
+    Trace,
+    Turn,
+    TurnAdded,
+    input_text,
+)
 from ..values import ABSENT, copy_value
 from .held import Held, memory_id
 from .items import Item
@@ -23,7 +34,7 @@ def session_item(held: Held) -> Item:
         user_id=created.user_id,
         created_at=forked.at if forked else created.at,
         updated_at=_last_at(ledger),
-        metadata=metadata_of(ledger),
+        metadata=metadata_of(held),
         state=state_now(ledger),
         memory_count=len(held.memory_items()),
         turn_count=len(shown_turns(held)),
@@ -31,9 +42,12 @@ def session_item(held: Held) -> Item:
     )
 
 
-def metadata_of(ledger: Ledger) -> dict[str, Any]:
-    """What the session was created with, and for a fork where it comes from."""
+def metadata_of(held: Held) -> dict[str, Any]:
+    """What the session was created with and what was changed since, and for a fork where it comes from."""
+    ledger = held.ledger
     metadata: dict[str, Any] = copy_value(dict(ledger.created.metadata or {}))
+    for change in held.beside:
+        metadata |= copy_value(dict(change.metadata or {}))
     if ledger.forked is not None:
         metadata |= {"forked_from": ledger.forked.source, "forked_version": ledger.forked.version}
     return metadata
@@ -84,10 +98,20 @@ def shown_turns(held: Held) -> list[Turn]:
     return turns
 
 
-def turn_items(held: Held) -> list[Item]:
-    """Every turn, oldest first."""
+def turn_items(held: Held, *, tool_turns: bool = False) -> list[Item]:
+    """Every turn, oldest first; tool_turns: each tool call as a turn of its own, numbered with the others."""
     states = {version.version: version for version in held.ledger.versions}
-    return [turn_item(held, turn, states) for turn in shown_turns(held)]
+    if not tool_turns:
+        return [turn_item(held, turn, states) for turn in shown_turns(held)]
+    found: list[Item] = []
+    for turn in shown_turns(held):
+        found += [call_item(held, call, turn.number, index) for index, call in enumerate(turn.calls)]
+        found.append(turn_item(held, turn, states))
+    number = held.ledger.next_number()
+    found += [call_item(held, call, number, index) for index, call in enumerate(held.calls)]
+    for place, item in enumerate(found, 1):
+        item["turn_number"] = place
+    return found
 
 
 def id_of_turn(session: str, turn: Turn) -> str:
@@ -122,6 +146,37 @@ def turn_item(held: Held, turn: Turn, versions: Mapping[int, StateVersion] | Non
         state_after=state(turn.version_after),
         partial=added is None,
     )
+
+
+def call_item(held: Held, call: ToolCalled, number: int, index: int) -> Item:
+    """The tool call at `index` of turn `number` as the API logs one: a turn of its own."""
+    asked = Item(name=call.tool, arguments=copy_value(call.arguments), id=call.id)
+    return Item(
+        object="turn",
+        id=f"turn_{held.ledger.id}_{number}_call_{index + 1}",
+        session_id=held.ledger.id,
+        turn_number=number,
+        created_at=call.at,
+        input=Item(type="tool_call", content=f"Call tool {call.tool} with {call.arguments}", tool_metadata=asked),
+        output=_answer_item(call),
+        metadata={},
+        reasoning=None,
+        state_before=None,
+        state_after=None,
+    )
+
+
+def _answer_item(call: ToolCalled) -> Item:
+    """What came back from a tool; without `output` where that was not recorded."""
+    if call.error is not None:
+        error = copy_value(dict(call.error))
+        return Item({"content": str(error.get("message")), **error, "type": "error", "error_type": error.get("type")})
+    answer = Item(type="tool_response", content="" if call.result is ABSENT else str(call.result))
+    if call.result is not ABSENT:
+        answer["output"] = copy_value(call.result)
+    if call.is_error:
+        answer["is_error"] = True
+    return answer
 
 
 def input_item(content: Content | list[Content] | None) -> Item:
