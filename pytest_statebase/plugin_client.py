@@ -34,6 +34,7 @@ def local_client(config: pytest.Config) -> Iterator[LocalClient]:
     options = settings.options()
     forks = FreeForks(shelf.cassette, options)
     client = LocalClient({session: partial(shelf.ledger, session) for session in shelf.paths}, on_fork=forks.forked)
+    forks.client = client
     with (
         stubbed(with_marked(options.tools)),
         intercepted(door_here),

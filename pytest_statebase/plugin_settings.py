@@ -102,6 +102,9 @@ def add_options(parser: pytest.Parser) -> None:
     for name, text in _HOSTS.items():
         parser.addini(f"statebase_{name}", text, type="args", default=[])
     parser.addini("statebase_model_hosts", "Further hosts of models: host or host:port.", type="args", default=[])
+    parser.addini(
+        "statebase_api_hosts", "Further hosts of StateBase: requests there are answered from the fork.", type="args"
+    )
     parser.addini("statebase_simulator", "module:callable that answers unrecorded calls: (call, state, cassette).")
 
 
@@ -131,6 +134,7 @@ class Settings:
     http: str = "none"
     model: str = "recorded"
     model_hosts: tuple[str, ...] = ()
+    api_hosts: tuple[str, ...] = ()
     max_model_calls: int = MAX_MODEL_CALLS
     pending: Path | None = None
     """Where live answers are kept until they are accepted; None where pytest keeps no cache."""
@@ -169,6 +173,7 @@ class Settings:
             http=_choice(config, "http") or "none",
             model=_choice(config, "model") or "recorded",
             model_hosts=_hosts(config, "model_hosts"),
+            api_hosts=_hosts(config, "api_hosts"),
             max_model_calls=_max_model_calls(config),
             pending=_pending(config),
             accept=_accept(config),
@@ -194,6 +199,7 @@ class Settings:
                 web=self._web(),
                 allowed_hosts=self.allowed_hosts,
                 blocked_hosts=self.blocked_hosts,
+                api_hosts=self.api_hosts,
             )
         return self._options
 

@@ -11,6 +11,7 @@ from ..cassette import Cassette
 from ..compare import IgnoreRules
 from ..errors import UnrecordedCall
 from ..ledger import ForkPoint, Ledger, Turn, TurnStarted
+from ..statebase import LocalClient
 from ..wire.doors import Decision
 from ..wire.exchange import Request
 from ..wire.guard import Attempt
@@ -20,6 +21,7 @@ from .ongoing import Ongoing
 from .options import ReplayOptions
 from .reshape import reshaped
 from .tools import Tool, with_marked
+from .web.stateapi import StateApi
 
 
 class FreeForks:
@@ -36,6 +38,9 @@ class FreeForks:
         """By the fork's id: the cassette and where it was cut, through forks of forks."""
         self._latest: Fork | None = None
         self.misses: list[str] = []
+        self.client: LocalClient | None = None
+        """Whose forks they are: it answers requests to StateBase."""
+        self._api = StateApi(options.api_hosts)
 
     @property
     def answering(self) -> Fork | None:
@@ -59,6 +64,8 @@ class FreeForks:
 
     def door(self, request: Request) -> Decision:
         """What becomes of an HTTP request that the test or the agent in it makes."""
+        if self.client is not None and self._api.knows(request):
+            return self._api.answer(request, self.client)
         with self._watched(f"{request.address} was requested") as fork:
             return fork.door(request)
 

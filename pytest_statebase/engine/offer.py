@@ -21,7 +21,7 @@ class Offer:
     connect: makes the client of this turn.
     """
 
-    __slots__ = ("_before", "_call", "_connect", "_content", "_handed", "_ledger", "_running")
+    __slots__ = ("_before", "_call", "_client", "_connect", "_content", "_handed", "_ledger", "_running")
 
     def __init__(
         self,
@@ -34,6 +34,7 @@ class Offer:
         self._content = content
         self._call = call
         self._connect = connect
+        self._client: LocalClient | None = None
         self._running: RunningTurn | None = None
         self._handed: Any = ABSENT
         self._before: Any = ABSENT
@@ -48,13 +49,15 @@ class Offer:
             "history": lambda: list(ledger.turns[:-1]),
             "messages": lambda: chat_messages(ledger.turns),
             "tools": lambda: ToolCaller(self._call),
-            "statebase": self._hand_client,
+            "statebase": self.client,
             "turn": lambda: ledger.turns[-1].number,
         }
 
-    def _hand_client(self) -> LocalClient:
-        client, self._running = self._connect()
-        return client
+    def client(self) -> LocalClient:
+        """The client of this turn, the same whenever it is asked for. Not to be asked from two threads at once."""
+        if self._client is None:
+            self._client, self._running = self._connect()
+        return self._client
 
     def reply(self, value: Any, name: str) -> AgentReply:
         """What an agent returned as a reply (see `as_reply`), with what it reported through the client.

@@ -10,6 +10,7 @@ from ..compare.model import Observed, ReplayedCall
 from ..compare.shapes import as_moment
 from ..errors import StatebaseError
 from ..ledger import Ledger, Turn
+from ..statebase import LocalClient
 from .bounds import Bounds
 from .entries import Entry
 from .matching import now
@@ -45,6 +46,10 @@ class Ongoing:
 
     def waited_for(self, call: object) -> None:
         """Told that this is over."""
+
+    def client(self) -> LocalClient | None:
+        """What answers the turn's requests to StateBase; None where there is nothing of the kind."""
+        return None
 
     def clocks(self) -> list[datetime]:
         """The turn's own time: when it was recorded, where its clock starts, and now, for what comes from outside."""

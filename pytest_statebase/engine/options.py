@@ -12,6 +12,7 @@ from ..wire.hosts import Hosts
 from .pins import as_pins
 from .tools import Tool, find_tools
 from .web.options import WebOptions, web_options
+from .web.stateapi import api_hosts as hosts_of_api
 
 Mode = Literal["continuous", "isolated"]
 Unrecorded = Literal["fail", "simulate", "call"]
@@ -41,6 +42,8 @@ class ReplayOptions:
     """What a replay may reach."""
     blocked_hosts: Hosts = field(default_factory=Hosts)
     """What is refused without a verdict."""
+    api_hosts: Hosts = field(default_factory=hosts_of_api)
+    """Where the agent thinks that StateBase is: requests there are answered from the fork."""
     web: WebOptions = field(default_factory=WebOptions)
 
 
@@ -57,6 +60,7 @@ def make_options(
     pin: Iterable[str] = (),
     allowed_hosts: Iterable[str] = (),
     blocked_hosts: Iterable[str] = (),
+    api_hosts: Iterable[str] = (),
     web: WebOptions | None = None,
     **live: Any,
 ) -> ReplayOptions:
@@ -94,6 +98,7 @@ def make_options(
         as_pins(pin),
         Hosts.parse(allowed_hosts),
         Hosts.parse(blocked_hosts),
+        hosts_of_api(api_hosts),
         web_options(**live) if web is None else web,
     )
 

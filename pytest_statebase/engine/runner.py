@@ -59,6 +59,7 @@ def replay(
     model: ModelMode = "recorded",
     model_hosts: Iterable[str] = (),
     max_model_calls: int | None = None,
+    api_hosts: Iterable[str] = (),
     keep: str | os.PathLike[str] | None = None,
 ) -> ReplayResult:
     """Fork a recorded session, replay its turns against `agent` with every tool answered from the recording, and judge.
@@ -75,6 +76,7 @@ def replay(
     http: what but model calls goes live: `none`, `new_episodes` (what no recording answers) or `all`.
     model: which model calls go live: none (`recorded`), those that no recording answers (`auto`) or all (`live`), at
     most `max_model_calls`. model_hosts: further hosts of models. keep: a directory where live answers are kept.
+    api_hosts: further hosts of StateBase, besides api.statebase.org: requests there are answered from the fork.
     Raises StatebaseError (AgentError, ToolError, ForkError, RecordError, …) where the replay cannot begin.
     """
     options = make_options(
@@ -93,6 +95,7 @@ def replay(
         model=model,
         model_hosts=model_hosts,
         max_model_calls=max_model_calls,
+        api_hosts=api_hosts,
         keep=keep,
     )
     return run(cassette, as_agent(agent), options)

@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import AgentError, StatebaseError
 from ..events import memories_of
 from ..ledger import Turn, TurnAdded, TurnStarted
+from ..statebase import LocalClient
 from .agents import AgentReply, BoundAgent, is_awaitable
 from .clock import shift_to, shifted
 from .desk import connect
@@ -111,6 +112,10 @@ class TurnRun(Ongoing):
     def waited_for(self, call: object) -> None:
         """Have it go on."""
         self.limit.waited_for(call)
+
+    def client(self) -> LocalClient:
+        """The client of this turn, the one that the agent may have been handed."""
+        return self._offer.client()
 
     def _close(self) -> None:
         """The agent is done: nothing that it left behind takes part in the turn any more."""

@@ -26,13 +26,16 @@ from ..engine.strands import Strand, current_strand, recording_strands
 from ..engine.streams import AWAITED, Stream, Watch
 from ..engine.tools import Tool, current, find_tools, stubbed, with_marked
 from ..engine.web.doorway import door_here
+from ..engine.web.stateapi import StateApi
+from ..engine.web.stateapi import api_hosts as hosts_of_api
 from ..errors import AgentError, UnstorableError
 from ..ledger import Event, Ledger, SessionCreated, SessionEnded, ToolCalled, TurnAdded, TurnStarted
 from ..statebase import LocalClient, RunningTurn
 from ..statebase.held import timestamp
 from ..values import ABSENT, TypedData, copy_value
-from ..wire.doors import Decision
-from ..wire.exchange import Exchange, Request
+from ..wire.doors import Decision, Live
+from ..wire.exchange import Exchange, Request, Response
+from ..wire.hosts import Hosts
 from ..wire.intercept import intercepted
 from .traffic import Traffic
 
@@ -49,18 +52,22 @@ def record_session(
     agent_id: str | None = None,
     user_id: str | None = None,
     http: list[Exchange] | None = None,
+    api_hosts: Iterable[str] = (),
 ) -> Ledger:
     """Hand `inputs` to an agent one after the other, with its tools running live, and record what happens.
 
     agent: as for `replay`. inputs: what the user says, None for a turn in which the agent speaks first.
     tools: patterns such as `myapp.tools:*`. state: the initial state, version 0.
     http: filled with the HTTP exchanges of agent and tools, secrets taken out; `write_http` stores them.
+    api_hosts: further hosts of StateBase, besides api.statebase.org. Requests there are answered from this session
+    without reaching the service: an agent on the `statebase` package is recorded through it.
     Returns the ledger; `write_record` stores it. An exception of the agent is recorded as its turn's error.
     """
     recording = _Recording(
         as_agent(agent).fresh(),
         SessionCreated(session_id, agent_id, user_id, timestamp(), copy_value(state)),
         with_marked(find_tools(tools)),
+        hosts_of_api(api_hosts),
     )
     with stubbed(recording.tools), intercepted(door_here), ExitStack() as stack:
         for said in inputs:
@@ -73,7 +80,7 @@ def record_session(
 class _Recording:
     """A `Handler` that lets every call run and keeps what it was and what came back."""
 
-    def __init__(self, agent: BoundAgent, created: SessionCreated, tools: tuple[Tool, ...]) -> None:
+    def __init__(self, agent: BoundAgent, created: SessionCreated, tools: tuple[Tool, ...], api: Hosts) -> None:
         self.agent = agent
         self.ledger = Ledger([created])
         """The session as it goes: what the agent sees."""
@@ -96,17 +103,30 @@ class _Recording:
         """The number of the step's first call."""
         self._loop: Lease | None = None
         self.traffic = Traffic()
+        self._api = StateApi(api)
+        self._offer: Offer | None = None
 
     def door(self, request: Request) -> Decision:
-        """Let an HTTP request go out, and keep it with its answer."""
-        return self.traffic.let_out(request, len(self.ledger.turns), _inside.get())
+        """Let an HTTP request go out, and keep it with its answer; one to StateBase is answered from the session."""
+        return self._from_session(request) or self.traffic.let_out(request, len(self.ledger.turns), _inside.get())
+
+    def door_behind(self, request: Request) -> Decision:
+        """The same in a thread that was there before, where a request is nobody's, unless it is one to StateBase."""
+        return self._from_session(request) or Live()
+
+    def _from_session(self, request: Request) -> Response | None:
+        if self._offer is None or not self._api.knows(request):
+            return None
+        with self._lock:
+            client = self._offer.client()
+        return self._api.answer(request, client)
 
     def turn(self, said: str | None, stack: ExitStack) -> None:
         """One turn: the input, the agent's work, its reply."""
         content = None if said is None else {"type": "text", "content": said}
         self._calls, self._began, self._open, self._step, self._in_flight = [], [], {}, 0, 0
         self.ledger.append(TurnStarted(self.ledger.next_number(), content, timestamp()))
-        offer = Offer(self.ledger, content, self._no_call, self._connect)
+        offer = self._offer = Offer(self.ledger, content, self._no_call, self._connect)
         began = time.perf_counter()
         reply, error = AgentReply(), None
         try:

@@ -32,7 +32,7 @@ def session_item(held: Held) -> Item:
         id=ledger.id,
         agent_id=created.agent_id,
         user_id=created.user_id,
-        created_at=forked.at if forked else created.at,
+        created_at=(forked.at if forked else None) or created.at,
         updated_at=_last_at(ledger),
         metadata=metadata_of(held),
         state=state_now(ledger),

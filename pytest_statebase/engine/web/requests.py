@@ -10,6 +10,7 @@ from ...compare.requests import is_hidden
 from ...errors import UnrecordedCall
 from ...wire.doors import Decision, Live
 from ...wire.exchange import Answer, Exchange, Failure, Request
+from .stateapi import StateApi
 
 if TYPE_CHECKING:
     from ..fork import Fork
@@ -27,6 +28,7 @@ class Requests:
         self._rules = rules
         self._pending = pending
         self._network: Network | None = None
+        self._api = StateApi(fork.options.api_hosts)
 
     @property
     def network(self) -> Network:
@@ -81,10 +83,15 @@ class Requests:
                 return self._refused(request, "after its turn had ended")
             if run.latch is not None:
                 raise UnrecordedCall(run.latch)
+            if self._api.knows(request) and (client := run.client()) is not None:
+                return self._api.answer(request, client)
             return self.network.decide(request, run)
 
     def decide_behind(self, request: Request) -> Decision:
         """What becomes of a request of a thread that was there before the replay: it fails no turn."""
+        if self._api.knows(request):
+            # It can be a request of the agent's only: such a thread works for whoever hands it something.
+            return self.decide(request)
         decision = self._by_host(request)
         if decision is not None:
             return decision
@@ -95,7 +102,8 @@ class Requests:
         options, host, port = self._fork.options, request.host, request.port
         if options.blocked_hosts.matches(host, port):
             return Failure("connect", f"{request.address} is one of statebase_blocked_hosts")
-        return Live() if options.allowed_hosts.matches(host, port) else None
+        may_leave = options.allowed_hosts.matches(host, port) and not self._api.knows(request)
+        return Live() if may_leave else None
 
     def _refused(self, request: Request, when: str) -> Answer:
         told = f"{request.method} {request.address} was refused: it was requested {when}"

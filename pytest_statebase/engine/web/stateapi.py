@@ -1,0 +1,48 @@
+"""Requests to the StateBase service, which are answered in this process: the session is here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from http import HTTPStatus
+
+from ...statebase import LocalClient
+from ...statebase.router import Router
+from ...wire.exchange import Request, Response
+from ...wire.hosts import Hosts
+
+_SERVICE = ("api.statebase.org", "*.api.statebase.org")
+
+
+def api_hosts(texts: Iterable[str] = ()) -> Hosts:
+    """The hosts of the StateBase API: those of the service with its regions, and further ones that are named.
+
+    Raises OptionError for what is no host.
+    """
+    return Hosts.parse((*_SERVICE, *texts))
+
+
+class StateApi:
+    """Answers the requests to StateBase that belong to one session; what was asked before is remembered."""
+
+    def __init__(self, hosts: Hosts) -> None:
+        self._hosts = hosts
+        self._router: Router | None = None
+
+    def knows(self, request: Request) -> bool:
+        """Whether a request is one to StateBase."""
+        return self._hosts.matches(request.host, request.port)
+
+    def answer(self, request: Request, client: LocalClient) -> Response:
+        """The answer, given by `client`, which is always the same.
+
+        Raises UnrecordedCall where the turn that is ongoing may write no more.
+        """
+        if self._router is None:
+            self._router = Router(client)
+        parts = request.parts
+        # A service of one's own may have its API below some path.
+        path = parts.path[max(parts.path.find("/v1/"), 0) :]
+        target = f"{path}?{parts.query}" if parts.query else path
+        reply = self._router.answer(request.method, target, dict(request.headers), request.body)
+        reason = HTTPStatus(reply.status).phrase
+        return Response(reply.status, reason, tuple(reply.headers.items()), reply.body)
