@@ -21,6 +21,7 @@ _COMMANDS = {
     "verify": "verify",
     "seal": "seal",
     "schema": "schema",
+    "serve": "serve",
 }
 """Each command with its module, in the order in which the help lists them."""
 

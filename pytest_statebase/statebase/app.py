@@ -7,10 +7,12 @@ import hmac
 import os
 import socket
 import threading
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import urlsplit
 
 from ..errors import OptionError, StatebaseError
+from ..wire.hosts import is_loopback, plain_host
 from .client import LocalClient
 from .router import MAX_BODY, Reply, Router, error_body
 from .shelf import sessions_in
@@ -25,10 +27,12 @@ AsgiApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 _JSON = {"content-type": "application/json"}
 
 
-def asgi_app(router: Router, *, key: str | None = None) -> AsgiApp:
+def asgi_app(router: Router, *, key: str | None = None, only_loopback: bool = False) -> AsgiApp:
     """An ASGI application that answers as the StateBase service does.
 
     key: what the header `X-API-Key` has to hold; without one every request is answered. `/health` needs none.
+    only_loopback: refuse requests for any host but this machine's loopback, such as a page in a browser makes that has
+    its own name lead here.
     A recording that cannot be read is answered with 500, `internal_error`, and what is wrong with it.
     """
 
@@ -36,10 +40,12 @@ def asgi_app(router: Router, *, key: str | None = None) -> AsgiApp:
         if scope["type"] == "lifespan":
             await _lifespan(receive, send)
         elif scope["type"] == "http":
-            reply = await _reply(router, key, scope, receive)
-            headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in reply.headers.items()]
-            headers.append((b"content-length", str(len(reply.body)).encode()))
-            await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+            headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+            refusal = _refusal(headers, _path(scope), key, only_loopback)
+            reply = refusal or await _reply(router, scope, headers, receive)
+            sent = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in reply.headers.items()]
+            sent.append((b"content-length", str(len(reply.body)).encode()))
+            await send({"type": "http.response.start", "status": reply.status, "headers": sent})
             await send({"type": "http.response.body", "body": reply.body})
 
     return app
@@ -51,19 +57,31 @@ async def _lifespan(receive: Receive, send: Send) -> None:
         await send({"type": f"{message['type']}.complete"})
 
 
-async def _reply(router: Router, key: str | None, scope: Scope, receive: Receive) -> Reply:
-    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-    path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
-    if key is not None and path != "/health":
-        given = headers.get("x-api-key", "")
-        if not hmac.compare_digest(given.encode(), key.encode()):
-            told = "the header X-API-Key is missing" if not given else "the key in X-API-Key is not known"
-            return Reply(401, _JSON, error_body(401, "authentication_failed", told))
+def _path(scope: Scope) -> str:
+    return str((scope.get("raw_path") or scope["path"].encode()).decode("latin-1"))
+
+
+def _refusal(headers: Mapping[str, str], path: str, key: str | None, only_loopback: bool) -> Reply | None:
+    """What is answered to who may not ask; None to everybody else."""
+    host = headers.get("host", "")
+    if only_loopback and not is_loopback(plain_host(urlsplit(f"//{host}").hostname or "")):
+        told = f"requests are answered for this machine alone, not for {host!r}"
+        return Reply(403, _JSON, error_body(403, "permission_denied", told))
+    if key is None or path == "/health":
+        return None
+    given = headers.get("x-api-key", "")
+    if hmac.compare_digest(given.encode(), key.encode()):
+        return None
+    told = "the key in X-API-Key is not known" if given else "the header X-API-Key is missing"
+    return Reply(401, _JSON, error_body(401, "authentication_failed", told))
+
+
+async def _reply(router: Router, scope: Scope, headers: Mapping[str, str], receive: Receive) -> Reply:
     body = await _body(receive)
-    query = scope.get("query_string", b"").decode("latin-1")
+    target = f"{_path(scope)}?{scope.get('query_string', b'').decode('latin-1')}"
     try:
         # Reading a recording takes a while: other requests are answered meanwhile.
-        return await asyncio.to_thread(router.answer, scope["method"], f"{path}?{query}", headers, body)
+        return await asyncio.to_thread(router.answer, scope["method"], target, headers, body)
     except StatebaseError as error:
         return Reply(500, _JSON, error_body(500, "internal_error", str(error)))
 

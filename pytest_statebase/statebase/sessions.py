@@ -208,7 +208,7 @@ class Sessions:
                 held.calls.clear()
             before = ledger.state_value() if old_state is None else old_state
             if new_state is not None and not same(new_state, before):
-                _update(held, ledger, new_state, reasoning)
+                _update(held, ledger, new_state, reasoning, added.at)
             if held.running is None:
                 ledger.append(added)
             else:
@@ -302,9 +302,9 @@ class Sessions:
         return Item(state=state_now(held.ledger), memories=memories, recent_turns=recent)
 
 
-def _update(held: Held, ledger: Ledger, new: Any, reasoning: str | None) -> None:
+def _update(held: Held, ledger: Ledger, new: Any, reasoning: str | None, at: str | None = None) -> None:
     value = copy_value(new)
-    ledger.append(StateUpdated(ledger.next_version(), value, reasoning, ACTOR, timestamp(), held.during()))
+    ledger.append(StateUpdated(ledger.next_version(), value, reasoning, ACTOR, at or timestamp(), held.during()))
 
 
 def _version(ledger: Ledger, number: int) -> StateVersion:

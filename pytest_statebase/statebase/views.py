@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -284,7 +284,9 @@ def _trace_item(
     )
 
 
-def all_traces(helds: Iterable[Held]) -> list[Item]:
-    """The traces of several sessions by time, those without one where they stand."""
+def all_traces(helds: Sequence[Held]) -> list[Item]:
+    """The traces of a session in the order of its events; of several by time, if they all have one."""
+    if len(helds) == 1:
+        return trace_items(helds[0])
     items = [item for held in helds for item in trace_items(held)]
     return sorted(items, key=lambda item: item.timestamp or "") if all(i.timestamp for i in items) else items
