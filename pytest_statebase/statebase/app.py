@@ -9,7 +9,6 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import urlsplit
 
 from ..errors import OptionError, StatebaseError
 from ..wire.hosts import is_loopback, plain_host
@@ -64,7 +63,8 @@ def _path(scope: Scope) -> str:
 def _refusal(headers: Mapping[str, str], path: str, key: str | None, only_loopback: bool) -> Reply | None:
     """What is answered to who may not ask; None to everybody else."""
     host = headers.get("host", "")
-    if only_loopback and not is_loopback(plain_host(urlsplit(f"//{host}").hostname or "")):
+    name = host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
+    if only_loopback and not is_loopback(plain_host(name)):
         told = f"requests are answered for this machine alone, not for {host!r}"
         return Reply(403, _JSON, error_body(403, "permission_denied", told))
     if key is None or path == "/health":

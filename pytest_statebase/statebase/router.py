@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from .client import LocalClient
 from .faults import ApiError
@@ -68,7 +68,7 @@ class Router:
         self._lock = threading.RLock()
 
     def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply:
-        """The answer to one request; `target` is its path with the query, or the whole address.
+        """The answer to one request; `target` is its path with the query.
 
         What the API refuses is an answer too. Raises StatebaseError where a recording cannot be read, or where the
         turn that is being replayed may write no more.
@@ -86,7 +86,7 @@ class Router:
         key = headers.get("idempotency-key")
         if key is None or method not in ("POST", "PATCH"):
             return self._answered(method, target, body)
-        name = (method, urlsplit(target).path, key)
+        name = (method, target.partition("?")[0], key)
         now = time.monotonic()
         with self._lock:
             kept = self._given.get(name)
@@ -103,10 +103,10 @@ class Router:
             if len(body) > MAX_BODY:
                 message = f"a body of {len(body):,} bytes; at most {MAX_BODY:,} are read"
                 raise ApiError(413, "payload_too_large", message, type="invalid_request_error")
-            parts = urlsplit(target)
-            path = [unquote(segment) for segment in parts.path.strip("/").split("/")]
+            where, _, query = target.partition("?")
+            path = [unquote(segment) for segment in where.strip("/").split("/")]
             route, ids = find(method, path)
-            call = Call(self.client, ids, Fields.of_query(parts.query), Fields.of_body(body), self.tool_turns)
+            call = Call(self.client, ids, Fields.of_query(query), Fields.of_body(body), self.tool_turns)
             status, content = route(call)
         except ApiError as error:
             return error.status_code, json_bytes({"error": error.error})
