@@ -80,7 +80,7 @@ async def _reply(router: Router, scope: Scope, headers: Mapping[str, str], recei
     body = await _body(receive)
     target = f"{_path(scope)}?{scope.get('query_string', b'').decode('latin-1')}"
     try:
-        # Reading a recording takes a while: other requests are answered meanwhile.
+        # Reading a recording takes a while, in which connections are taken all the same.
         return await asyncio.to_thread(router.answer, scope["method"], target, headers, body)
     except StatebaseError as error:
         return Reply(500, _JSON, error_body(500, "internal_error", str(error)))

@@ -78,7 +78,8 @@ class Router:
         limits = _limits(self._window.limit, left, reset)
         if self._window.limit is not None and left < 0:
             return _refused(limits, reset)
-        status, content = self._once(method.upper(), target, given, body)
+        with self._lock:  # what is read of a session must not change meanwhile
+            status, content = self._once(method.upper(), target, given, body)
         return Reply(status, {"content-type": "application/json", **limits}, content)
 
     def _once(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
@@ -88,15 +89,14 @@ class Router:
             return self._answered(method, target, body)
         name = (method, target.partition("?")[0], key)
         now = time.monotonic()
-        with self._lock:
-            kept = self._given.get(name)
-            if kept is not None and now - kept[0] < _KEPT_FOR:
-                return kept[1:]
-            status, content = self._answered(method, target, body)
-            self._given[name] = (now, status, content)
-            while len(self._given) > _KEPT:
-                self._given.popitem(last=False)
-            return status, content
+        kept = self._given.get(name)
+        if kept is not None and now - kept[0] < _KEPT_FOR:
+            return kept[1:]
+        status, content = self._answered(method, target, body)
+        self._given[name] = (now, status, content)
+        while len(self._given) > _KEPT:
+            self._given.popitem(last=False)
+        return status, content
 
     def _answered(self, method: str, target: str, body: bytes) -> tuple[int, bytes]:
         try:

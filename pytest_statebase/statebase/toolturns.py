@@ -44,22 +44,24 @@ def _asked(turn_input: Mapping[str, Any]) -> tuple[str | None, Any, str | None]:
         written = written_call(content)
         if written is not None and name in (None, "", written[0]):
             name, arguments = written
-    if isinstance(arguments, str):
-        arguments = _read(arguments)
     return (
         name if isinstance(name, str) else None,
-        {} if arguments is None else copy_value(arguments),
+        {} if arguments is None else _read(arguments),
         call_id if isinstance(call_id, str) else None,
     )
 
 
-def _read(text: str) -> Any:
-    """Arguments that were sent as JSON text; other text stays what it is."""
+def _read(given: Any) -> Any:
+    """Arguments by name, which may have been sent as JSON text; what holds no names is a text."""
+    if isinstance(given, Mapping):
+        return copy_value(given)
+    if not isinstance(given, str):
+        return json.dumps(given)
     try:
-        value = json.loads(text)
+        value = json.loads(given)
     except (ValueError, RecursionError):
-        return text
-    return value if isinstance(value, dict) else text
+        return given
+    return value if isinstance(value, dict) else given
 
 
 def written_call(text: str) -> tuple[str, dict[str, Any]] | None:

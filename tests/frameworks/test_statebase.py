@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ from .harness import framework
 framework("statebase", "requests")
 
 import requests
+from statebase import StateBase
 
 from pytest_statebase import Cassette, Ledger, UnrecordedCall, record_session, replay
 from pytest_statebase.cassette import load_cassette, write_record
@@ -171,3 +176,77 @@ def test_hosts_that_may_be_reached_are_not_where_state_is_written() -> None:
     result = replayed(SdkAgent, allowed_hosts=["*"])
     assert result.verdicts == {"unchanged": 4}
     assert result.warnings == []
+
+
+BACKGROUND = ThreadPoolExecutor(1)
+"""There before any replay: as the pool of a web framework is."""
+
+
+class Threaded(SdkAgent):
+    """Works in a thread that it did not start."""
+
+    def __call__(self, session_id: str, user_input: str) -> str:
+        return BACKGROUND.submit(super().__call__, session_id, user_input).result()
+
+
+def test_from_a_thread_that_was_there_before() -> None:
+    BACKGROUND.submit(str).result()
+    ledger = recorded(Threaded)
+    assert ledger.state["asked"] == ["apple", "fig"]
+    assert replayed(Threaded, ledger).verdicts == {"unchanged": 4}
+
+
+def remember(session_id: str, item: str) -> str:
+    """A tool that keeps what it did in StateBase itself."""
+    with StateBase(KEY) as sb:
+        sb.sessions.update_state(session_id, {"kept": item}, "kept by the tool")
+        sb.memory.add(f"Asked for {item}", session_id=session_id)
+    return "kept"
+
+
+class Delegating:
+    def __call__(self, session_id: str, user_input: str) -> str:
+        return remember(session_id, user_input)
+
+
+def test_what_a_tool_writes_happens_again_when_its_call_is_answered() -> None:
+    tools = [f"{__name__}:remember"]
+    ledger = record_session(Delegating, ["tea"], session_id="sess_tool", tools=tools, state={})
+    state, memory = (event for event in ledger.turns[0].events if not isinstance(event, ToolCalled))
+    assert isinstance(state, StateUpdated)
+    assert isinstance(memory, MemoryAdded)
+    assert (state.during, memory.during) == (0, 0)
+    result = replay(Cassette.from_ledger(ledger), Delegating, tools=tools)
+    assert result.verdicts == {"unchanged": 1}, [turn.divergences for turn in result.turns]
+    assert result.turns[0].replayed is not None
+    assert result.turns[0].replayed.state == {"kept": "tea"}
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "statebase.md").read_text(encoding="utf-8")
+
+
+def test_the_sample_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (sample,) = re.findall(r"<!-- framework: statebase -->\n```python\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "support.py").write_text(sample, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "support", raising=False)
+    monkeypatch.delenv("STATEBASE_API_KEY", raising=False)
+    support = importlib.import_module("support")
+    tools = ["support:lookup_order"]
+    said = ["Where is order 1047?", "And order 9?", "And order 2093?"]
+    ledger = record_session(support.agent, said, session_id="sess_orders", tools=tools, state={})
+    assert [turn.error for turn in ledger.turns] == [None] * 3
+    assert [turn.output["content"] for turn in ledger.turns] == [
+        "It was delivered.",
+        "I could not find order 9.",
+        "It was lost.",
+    ]
+    assert [type(event) for event in ledger.turns[1].events] == [StateUpdated, ToolCalled, StateRolledBack]
+    assert [turn.added and turn.added.reasoning for turn in ledger.turns] == [
+        "Looked order 1047 up",
+        None,
+        "Looked order 2093 up",
+    ]
+    for how, count in (({}, 3), ({"mode": "isolated"}, 3), ({"fork": "turn 3"}, 1)):
+        result = replay(Cassette.from_ledger(ledger), support.agent, tools=tools, **how)
+        assert result.verdicts == {"unchanged": count}, [turn.divergences for turn in result.turns]
