@@ -66,4 +66,4 @@ def test_the_table_names_what_is_installed() -> None:
     installed = {re.split(r"[\[>=]", line)[0] for line in extra["frameworks"]}
     rows = re.findall(r"^\| (`.*?) \| ([\d., and]+) \|", PAGE, re.MULTILINE)
     assert {name for row, _ in rows for name in re.findall(r"`([\w-]+)`", row)} <= installed
-    assert len(rows) == 7
+    assert len(rows) == 8

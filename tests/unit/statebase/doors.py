@@ -121,3 +121,26 @@ def _read(status: int, content: bytes) -> Any:
     if status >= 400:
         raise Refused(status, value["error"]["code"] if "error" in value else None)
     return value
+
+
+def shown(value: Any) -> Any:
+    """An answer of the local client as HTTP shows it: an unknown agent is an empty text, no content likewise."""
+    if isinstance(value, list):
+        return [shown(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("object") == "session":
+        return {**value, "agent_id": value["agent_id"] or ""}
+    if value.get("object") == "turn":
+        ends = {key: {**value[key], "content": value[key]["content"] or ""} for key in ("input", "output")}
+        return {**value, **ends}
+    return {key: shown(item) for key, item in value.items()}
+
+
+def as_far_as(package: Any, whole: Any) -> Any:
+    """What the package shows of an answer: its objects know fewer keys."""
+    if isinstance(package, dict) and isinstance(whole, dict):
+        return {key: as_far_as(item, whole.get(key)) for key, item in package.items()}
+    if isinstance(package, list) and isinstance(whole, list) and len(package) == len(whole):
+        return [as_far_as(*pair) for pair in zip(package, whole, strict=True)]
+    return whole
