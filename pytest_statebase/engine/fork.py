@@ -146,7 +146,7 @@ class Fork(Delivery):
         warnings = [f"the authored answer for {answer.tool} was never asked for" for answer in self.authored.unused()]
         if self.siblings is not None and self.siblings.contradiction is not None:
             warnings.append(self.siblings.contradiction)
-        return [*warnings, *self.requests.refused]
+        return [*warnings, *self.requests.warnings()]
 
     # --- answering requests --------------------------------------------------------------------------------------
 

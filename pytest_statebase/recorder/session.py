@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import threading
 import time
+import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -74,6 +75,8 @@ def record_session(
             recording.turn(said, stack)
     if http is not None:
         http.extend(recording.traffic.exchanges())
+    for text in recording.api.warnings:
+        warnings.warn(text, stacklevel=2)
     return recording.finished()
 
 
@@ -103,7 +106,7 @@ class _Recording:
         """The number of the step's first call."""
         self._loop: Lease | None = None
         self.traffic = Traffic()
-        self._api = StateApi(api)
+        self.api = StateApi(api)
         self._offer: Offer | None = None
 
     def door(self, request: Request) -> Decision:
@@ -115,11 +118,11 @@ class _Recording:
         return self._from_session(request) or Live()
 
     def _from_session(self, request: Request) -> Response | None:
-        if self._offer is None or not self._api.knows(request):
+        if self._offer is None or not self.api.knows(request):
             return None
         with self._lock:
             client = self._offer.client()
-        return self._api.answer(request, client)
+        return self.api.answer(request, client)
 
     def turn(self, said: str | None, stack: ExitStack) -> None:
         """One turn: the input, the agent's work, its reply."""

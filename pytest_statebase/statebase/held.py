@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from ..ledger import Ledger, MemoryAdded, ToolCalled, TurnAdded
+from ..ledger import Ledger, MemoryAdded, MemorySearched, ToolCalled, TurnAdded
 from .faults import invalid, not_found
 from .items import Item
 
@@ -72,6 +72,8 @@ class Held:
     """Logged with `add_tool_call`, until the turn that they belong to is added."""
     beside: list[Beside] = field(default_factory=list)
     """Changes of memories and metadata, and traces that people left."""
+    recorded: int = 0
+    """How many of the events come from a recording."""
 
     @contextmanager
     def writing(self) -> Iterator[Ledger]:
@@ -89,6 +91,19 @@ class Held:
     def during(self) -> int | None:
         """The tool call inside which something happens now."""
         return None if self.running is None else self.running.during()
+
+    def recall(self, query: str) -> list[Mapping[str, Any]] | None:
+        """The results that a search in memory had in the recording; None where there was none, or where what it
+        searched has changed since.
+        """
+        if self.running is not None:
+            return self.running.recall(query)
+        events = self.ledger.events
+        changed = any(type(event) is MemoryAdded for event in events[self.recorded :])
+        if changed or any(change.memory is not None for change in self.beside):
+            return None
+        searches = (event for event in events[: self.recorded] if isinstance(event, MemorySearched))
+        return next((search.results for search in reversed(list(searches)) if search.query == query), None)
 
     def memory_items(self) -> list[Item]:
         """The memories as they stand, oldest first."""
@@ -110,7 +125,8 @@ class Held:
 
     def forked(self, ledger: Ledger, cut: int) -> Held:
         """A fork of this session whose first `cut` events are this one's."""
-        return Held(ledger, owned=True, beside=[one for one in self.beside if one.position <= cut])
+        beside = [one for one in self.beside if one.position <= cut]
+        return Held(ledger, owned=True, beside=beside, recorded=min(cut, self.recorded))
 
 
 def memory_id(ledger: Ledger, index: int) -> str:
@@ -160,7 +176,8 @@ class Store:
                 source = self._sources.get(name)
                 if source is None:
                     raise not_found("session", name, known=self._known())
-                held = self._held[name] = Held(source if isinstance(source, Ledger) else source())
+                ledger = source if isinstance(source, Ledger) else source()
+                held = self._held[name] = Held(ledger, recorded=len(ledger.events))
             return held
 
     def _known(self) -> str:

@@ -57,11 +57,12 @@ class Memory:
         """Memories that share words with `query`, best first: `id session_id content type score`.
 
         The ranking is lexical, not semantic: `score` is the share of the query's words that a memory holds, and
-        `ranking` of the list says so. In a replay a search that was recorded gives the recorded results
-        (`ranking: recorded`). types and tags: several as a list or joined by commas.
+        `ranking` of the list says so. A search in a session that was recorded gives the recorded results
+        (`ranking: recorded`), outside of replays as long as no memory has changed.
+        types and tags: several as a list or joined by commas.
         """
         only = self._store.get(session_id) if session_id is not None or self._store.only else None
-        recorded = only.running.recall(query) if only is not None and only.running is not None else None
+        recorded = None if only is None else only.recall(query)
         ranking = "lexical" if recorded is None else "recorded"
         results: Sequence[Mapping[str, Any]] = recorded or []
         if recorded is None:

@@ -51,6 +51,8 @@ class Traces:
     def get(self, trace_id: str) -> Item:
         """One trace by its id. Raises ApiError (404) where there is none."""
         for held in chain(self._store.search(), self._store.deleted.values()):
+            if not trace_id.startswith(f"trace_{held.ledger.id}_"):
+                continue
             for item in trace_items(held):
                 if item.id == trace_id:
                     return item

@@ -222,6 +222,27 @@ def test_what_a_tool_writes_happens_again_when_its_call_is_answered() -> None:
     assert result.turns[0].replayed.state == {"kept": "tea"}
 
 
+class Founding:
+    """Begins a session of its own."""
+
+    def __init__(self) -> None:
+        self.sb = StateBase(KEY)
+        self.session: str | None = None
+
+    def __call__(self, user_input: str) -> str:
+        self.session = self.session or self.sb.sessions.create("shop").id
+        return str(self.sb.sessions.update_state(self.session, {"said": user_input}).version)
+
+
+def test_a_session_of_its_own_is_told() -> None:
+    with pytest.warns(UserWarning, match="the agent created a session of its own in StateBase.*let it take session_id"):
+        ledger = record_session(Founding, ["a", "b"], session_id="sess_own", state={})
+    result = replay(Cassette.from_ledger(ledger), Founding)
+    assert result.verdicts == {"unchanged": 2}
+    (warning,) = result.warnings
+    assert "the agent created a session of its own" in warning
+
+
 PAGE = (Path(__file__).parents[2] / "docs" / "statebase.md").read_text(encoding="utf-8")
 
 

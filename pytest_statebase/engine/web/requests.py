@@ -30,6 +30,10 @@ class Requests:
         self._network: Network | None = None
         self._api = StateApi(fork.options.api_hosts)
 
+    def warnings(self) -> list[str]:
+        """What is worth a line once the replay is over."""
+        return [*self.refused, *self._api.warnings]
+
     @property
     def network(self) -> Network:
         """What answers the requests; its recordings are read on first use."""

@@ -11,6 +11,10 @@ from ...wire.exchange import Request, Response
 from ...wire.hosts import Hosts
 
 _SERVICE = ("api.statebase.org", "*.api.statebase.org")
+_CREATED = (
+    "the agent created a session of its own in StateBase: what it keeps there is no part of this session; "
+    "let it take session_id"
+)
 
 
 def api_hosts(texts: Iterable[str] = ()) -> Hosts:
@@ -27,6 +31,12 @@ class StateApi:
     def __init__(self, hosts: Hosts) -> None:
         self._hosts = hosts
         self._router: Router | None = None
+        self._created = False
+
+    @property
+    def warnings(self) -> list[str]:
+        """What whoever replays or records should know of the agent."""
+        return [_CREATED] if self._created else []
 
     def knows(self, request: Request) -> bool:
         """Whether a request is one to StateBase."""
@@ -45,4 +55,5 @@ class StateApi:
         target = f"{path}?{parts.query}" if parts.query else path
         reply = self._router.answer(request.method, target, dict(request.headers), request.body)
         reason = HTTPStatus(reply.status).phrase
+        self._created |= path.rstrip("/") == "/v1/sessions" and reply.status == HTTPStatus.CREATED
         return Response(reply.status, reason, tuple(reply.headers.items()), reply.body)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from statebase_sessions import production
 
-from pytest_statebase.ledger import Ledger, SessionCreated, TurnAdded, TurnStarted
+from pytest_statebase.ledger import Ledger, MemorySearched, SessionCreated, TurnAdded, TurnStarted
 from pytest_statebase.statebase import ApiError, Item, LocalClient, Page
 
 
@@ -274,3 +274,23 @@ def test_threads_may_write_at_once(sb: LocalClient) -> None:
         thread.join()
     versions = [version.version for version in sb.sessions.list_state_versions("sess_1")]
     assert versions == list(range(206))
+
+
+def test_a_search_that_was_recorded_gives_what_it_gave_until_a_memory_changes() -> None:
+    said = [{"id": "m", "session_id": "sess_1", "content": "Wears size 43", "type": "fact", "score": 0.91}]
+    older = [{**said[0], "content": "Wears size 42"}]
+    events = [*production("sess_1", 2).events, MemorySearched("shoes", older), MemorySearched("shoes", said)]
+    sb = LocalClient({"sess_1": Ledger(events)})
+    found = sb.memory.search("shoes", session_id="sess_1")
+    assert (found.ranking, list(found)) == ("recorded", said)
+    assert sb.memory.search("shoes", session_id="sess_1").ranking == "recorded"
+    assert sb.memory.search("shoes").ranking == "lexical"
+    assert sb.memory.search("boots", session_id="sess_1").ranking == "lexical"
+    early = sb.sessions.fork("sess_1", 0).id
+    late = sb.sessions.fork("sess_1").id
+    assert [sb.memory.search("shoes", session_id=one).ranking for one in (early, late)] == ["lexical", "recorded"]
+    sb.memory.add("Likes red shoes", session_id=late)
+    again = sb.memory.search("shoes", session_id=late)
+    assert (again.ranking, [one.content for one in again]) == ("lexical", ["Likes red shoes", "Likes hiking boots"])
+    sb.memory.delete(sb.memory.list("sess_1")[0].id)
+    assert sb.memory.search("shoes", session_id="sess_1").ranking == "lexical"

@@ -378,4 +378,4 @@ class Doors(RuleBasedStateMachine):
 
 
 TestDoors = Doors.TestCase
-TestDoors.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+TestDoors.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
