@@ -13,12 +13,14 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from ..cassette import Cassette
+from ..cassette.http import HttpRecording
 from ..cassette.plan import Plan, ReplaySpec
 from ..compare import IgnoreRules, check_plan, judge
 from ..compare.known import known_uses
 from ..compare.model import Observed, ReplayResult
 from ..errors import AgentError
 from ..ledger import ForkPoint, Ledger, Turn, TurnStarted
+from ..wire.exchange import Exchange
 from ..wire.intercept import intercepted
 from .agents import Agent, BoundAgent, as_agent, is_awaitable, loop_is_running
 from .alarm import ALARM
@@ -237,6 +239,12 @@ class _Replays:
             self._loop = stack.enter_context(event_loop())
         return self._loop
 
+    def _exchanges(self, recording: HttpRecording | None) -> tuple[Exchange, ...]:
+        """Without those with StateBase, which the session itself answers."""
+        exchanges = recording.exchanges if recording else ()
+        hosts = self.options.api_hosts
+        return tuple(one for one in exchanges if not hosts.matches(one.request.host, one.request.port))
+
     def _close_pending(self) -> None:
         """A live run that came to its end is told from one that has to go on."""
         if self.pending is not None and self.options.web.is_live and not self._is_inconclusive():
@@ -263,8 +271,8 @@ class _Replays:
             bind=self._forks[-1].canonical.bind if self._forks else None,
             made_up=self._forks[-1].pool.made_up if self._forks else None,
             accepted=self.cassette.accepted.turns if self.cassette.accepted else None,
-            exchanges=self.cassette.http.exchanges if self.cassette.http else (),
-            accepted_exchanges=self.cassette.accepted_http.exchanges if self.cassette.accepted_http else (),
+            exchanges=self._exchanges(self.cassette.http),
+            accepted_exchanges=self._exchanges(self.cassette.accepted_http),
             is_model=self.options.web.hosts.is_model,
         )
         self._close_pending()

@@ -20,10 +20,10 @@ import requests
 from statebase import StateBase
 
 from pytest_statebase import Cassette, Ledger, UnrecordedCall, record_session, replay
-from pytest_statebase.cassette import load_cassette, write_record
+from pytest_statebase.cassette import Plan, load_cassette, write_http, write_plan, write_record
 from pytest_statebase.compare.model import Facet, ReplayResult
 from pytest_statebase.events import MemoryAdded, StateRolledBack, StateUpdated, ToolCalled
-from pytest_statebase.wire.exchange import Exchange
+from pytest_statebase.wire.exchange import Exchange, Request, Response
 from tests import toy
 from tests.frameworks.with_statebase import INPUTS, KEY, AsyncSdkAgent, SdkAgent
 
@@ -220,6 +220,19 @@ def test_what_a_tool_writes_happens_again_when_its_call_is_answered() -> None:
     assert result.verdicts == {"unchanged": 1}, [turn.divergences for turn in result.turns]
     assert result.turns[0].replayed is not None
     assert result.turns[0].replayed.state == {"kept": "tea"}
+
+
+def test_recorded_traffic_with_the_service_is_not_missed(tmp_path: Path) -> None:
+    """Another tool may have recorded it."""
+    write_record(tmp_path / "sdk.record.yaml", recorded())
+    asked = Request("GET", "https://api.statebase.org/v1/sessions/sess_sdk/state", (("Accept", "*/*"),))
+    state = Response(200, "OK", (("Content-Type", "application/json"),), b'{"version": 99}')
+    write_http(tmp_path / "sdk.http.yaml", [Exchange(asked, state, turn=2)])
+    write_plan(tmp_path / "sdk.session.yaml", Plan())
+    cassette = load_cassette(tmp_path / "sdk.session.yaml")
+    assert cassette.http is not None
+    result = replay(cassette, SdkAgent, tools=toy.TOOLS)
+    assert result.verdicts == {"unchanged": 4}, [turn.divergences for turn in result.turns]
 
 
 class Founding:
