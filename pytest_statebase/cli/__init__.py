@@ -17,6 +17,8 @@ _COMMANDS = {
     "timeline": "timeline",
     "status": "status",
     "expect": "expect",
+    "explain": "explain",
+    "compare": "compare",
     "report": "report",
     "verify": "verify",
     "seal": "seal",
