@@ -33,12 +33,21 @@ def leaves(value: Any, *, keys: bool = False, depth: int = 0) -> Iterator[Any]:
         yield from leaves(item, keys=keys, depth=depth + 1)
 
 
+def leaves_with_names(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """The same, each after the nearest key that is a text."""
+    inner = children(value) if depth < _DEPTH and not isinstance(value, str) else []
+    if not inner:
+        yield name, value
+    for key, item in inner:
+        yield from leaves_with_names(item, key if isinstance(key, str) else name, depth + 1)
+
+
 def is_telling(value: Any) -> bool:
-    """Whether a value is of the kind that somebody has to have given: it has digits in a row, and is no date or time."""
+    """Whether a value is of the kind that somebody gave: it has digits in a row, and is no date or time."""
     if isinstance(value, bool):
         return False
     if isinstance(value, (int, float, Decimal)):
-        return abs(value) >= _LEAST
+        return not -_LEAST < value < _LEAST
     if not isinstance(value, str) or len(value) > _LONGEST:
         return False
     return _DIGITS.search(value) is not None and not _TIME.fullmatch(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from typing import Any, Final, Literal, TypeAlias
 
 from ..ledger import ForkPoint
@@ -172,6 +172,25 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """How long a recording may be kept: up to a day, or for so many days from when the session was recorded."""
+
+    until: date | None = None
+    """The last day on which it may be there."""
+    days: int | None = None
+    where: Where = field(default="", compare=False)
+
+    def last_day(self, recorded: date | None) -> date | None:
+        """The last day for a session of that day; None where it is not known when it was recorded."""
+        if self.days is None:
+            return self.until
+        try:
+            return None if recorded is None else recorded + timedelta(days=self.days)
+        except OverflowError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
 class StubsFrom:
     """Other sessions whose recordings may answer."""
 
@@ -220,5 +239,7 @@ class Plan:
     stubs_from: tuple[StubsFrom, ...] = ()
     """Sessions that are asked where the record has no answer to a read."""
     http: HttpPlan = HttpPlan()
+    retention: Retention | None = None
+    """How long the recording may be kept; None where nothing says so."""
     where: Mapping[str, Where] = field(default_factory=Positions, compare=False, repr=False)
     """Where each key of the plan stands, for errors: `expect.2.output` → `file:line:column`."""

@@ -21,6 +21,7 @@ from .plan import (
     Plan,
     Positions,
     ReplaySpec,
+    Retention,
     StubsFrom,
     ToolRules,
 )
@@ -30,6 +31,7 @@ from .yamlread import Document, parse
 FORMAT = 1
 MODES = ("continuous", "isolated")
 _UNTIL = re.compile(r"turn ([1-9]\d{0,8})")
+MAX_DAYS = 36_500
 _FINGERPRINT = re.compile(r"[0-9a-f]{12}")
 _CALLABLE = re.compile(r"[\w.]+:[\w.]+")
 
@@ -238,6 +240,22 @@ def _http_of_plan(reading: Reading, value: Any, keys: Keys) -> HttpPlan:
     return HttpPlan(_http_file(reading, value, keys))
 
 
+def _days(reading: Reading, value: Any, keys: Keys) -> int:
+    if type(value) is not int or not 1 <= value <= MAX_DAYS:
+        raise reading.wrong(f"{shown(value)} is no number of days", keys, "Write `days: 90`.")
+    return value
+
+
+_RETENTION: Table = {"until": _day, "days": _days}
+
+
+def _retention(reading: Reading, value: Any, keys: Keys) -> Retention:
+    fields = reading.fields(value, keys, _RETENTION)
+    if len(fields) != 1:
+        raise reading.wrong("`retention` needs either `until` or `days`", keys, "Write `retention: {days: 90}`.")
+    return Retention(**fields, where=reading.positions.at(*keys))
+
+
 DEFAULTS: Table = {
     "agent": text,
     "replay": _replays,
@@ -249,6 +267,7 @@ DEFAULTS: Table = {
     "tools": _tools,
     "stubs_from": _stubs_from,
     "http": _http,
+    "retention": _retention,
 }
 """What a `statebase.yaml` may hold."""
 

@@ -10,7 +10,7 @@ from ..errors import PlanError
 from ..values import ABSENT
 from .canonical import parts_of
 from .files import write_atomic
-from .plan import Answer, CallExpect, Expect, HttpPlan, Known, Plan, ReplaySpec, ToolRules
+from .plan import Answer, CallExpect, Expect, HttpPlan, Known, Plan, ReplaySpec, Retention, ToolRules
 from .planread import FORMAT
 from .yamlwrite import document_text
 
@@ -47,8 +47,15 @@ def plan_text(plan: Plan) -> str:
     names = [sibling.name for sibling in plan.stubs_from]
     form["stubs_from"] = names[0] if len(names) == 1 else names
     form["http"] = _http(plan.http)
+    form["retention"] = _retention(plan.retention)
     form["tools"] = {name: _rules(rules) for name, rules in plan.tools.items()}
     return document_text(parts_of({key: value for key, value in form.items() if value not in (None, [], {})}))
+
+
+def _retention(retention: Retention | None) -> dict[str, Any] | None:
+    if retention is None:
+        return None
+    return {"days": retention.days} if retention.until is None else {"until": retention.until.isoformat()}
 
 
 def _http(http: HttpPlan) -> Any:

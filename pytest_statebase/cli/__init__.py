@@ -20,6 +20,8 @@ _COMMANDS = {
     "explain": "explain",
     "compare": "compare",
     "report": "report",
+    "lint": "lint",
+    "redact": "redact",
     "verify": "verify",
     "seal": "seal",
     "schema": "schema",

@@ -73,7 +73,7 @@ def test_rollbacks_errors_and_ends_part() -> None:
 
 
 def test_the_sessions_own_id_is_no_difference() -> None:
-    one, two = (session(turn(1, "x", call("log", None, key=f"log/{id}")), id=id) for id in ("sess_a", "sess_b"))
+    one, two = (session(turn(1, "x", call("log", None, key=f"log/{name}")), id=name) for name in ("sess_a", "b"))
     assert part(one, two).first is None
 
 

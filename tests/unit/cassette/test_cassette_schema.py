@@ -21,6 +21,7 @@ from pytest_statebase.cassette import (
     OutputExpect,
     Plan,
     ReplaySpec,
+    Retention,
     StubsFrom,
     ToolRules,
     ToolsExpect,
@@ -106,6 +107,7 @@ FULL = Plan(
     owner="o",
     gate="warn",
     known=(Known("0123456789ab", date(2026, 11, 1), "PAY-12"), Known("fedcba987654", date(2026, 11, 2))),
+    retention=Retention(until=date(2027, 1, 31)),
     tools={"t": ToolRules(True, ("x",), ("old", "older"), {"a": "b"}, {"c": "any", "d": 1}, None, True)},
     stubs_from=(StubsFrom("directory"), StubsFrom("other/*.session.yaml")),
 )

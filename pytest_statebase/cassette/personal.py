@@ -1,0 +1,220 @@
+"""How personal data looks: addresses of e-mail, numbers of phones, payment cards and bank accounts.
+
+What cannot belong to anybody is passed over: domains and numbers that are reserved for examples, card numbers that
+providers publish for tests, and the placeholders that stand for redacted values (see `placeholders`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final
+
+from .scrub import REDACTED, scrubbed
+from .secrets import FORMATS, IN_CONTEXT, JSON_WEB_TOKEN, is_secret_name, private_keys
+
+
+class Kind(StrEnum):
+    """What sort of value is not to stand in a recording."""
+
+    SECRET = "secret"
+    EMAIL = "email"
+    PHONE = "phone"
+    CARD = "card"
+    IBAN = "iban"
+    NAME = "name"
+    """Said on the command line: nothing tells a name from other words."""
+    USER = "user"
+    """The id of a user, said on the command line."""
+
+
+PLURALS: Final = {
+    Kind.SECRET: ("secret", "secrets"),
+    Kind.EMAIL: ("e-mail address", "e-mail addresses"),
+    Kind.PHONE: ("phone number", "phone numbers"),
+    Kind.CARD: ("card number", "card numbers"),
+    Kind.IBAN: ("bank account", "bank accounts"),
+    Kind.NAME: ("name", "names"),
+    Kind.USER: ("user id", "user ids"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A value in a text. What it is may be told, what it says not."""
+
+    kind: Kind
+    start: int
+    end: int
+    identity: str
+    """Equal for the same value in other spellings."""
+
+
+_EMAIL = re.compile(r"(?<![\w.%+'-])[\w%+'-][\w.%+'-]{0,63}@((?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24})(?![\w-]|\.\w)")
+_RESERVED = re.compile(r"(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost|local)", re.IGNORECASE)
+_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}(?![A-Za-z0-9])")
+_CARD = re.compile(r"(?<![\w.+-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
+_PHONE = re.compile(
+    r"""(?<![\w+.-])(?:
+      \+[1-9](?:[ .\-/]?\(?[0-9]\)?){7,14}
+    | (?:\([2-9]\d\d\)\ ?|[2-9]\d\d[-. ])\d{3}[-. ]\d{4}
+    )(?![\w-]|\.\d)""",
+    re.VERBOSE,
+)
+_PHONE_LIKE = re.compile(r"\+?[\d ().\-/]{7,25}")
+_PHONE_NAMES = frozenset({
+    "phone", "phonenumber", "phoneno", "mobile", "mobilenumber", "mobileno", "telephone", "telephonenumber", "tel",
+    "cellphone", "cell", "fax", "faxnumber", "msisdn", "whatsapp",
+})  # fmt: skip
+_CARD_NAMES = frozenset({"card", "cardnumber", "cardno", "creditcard", "creditcardnumber", "pan"})
+_NAMES = frozenset({
+    "fullname", "firstname", "lastname", "middlename", "givenname", "familyname", "surname", "customername",
+    "username", "displayname", "cardholder", "cardholdername", "passengername", "recipientname",
+})  # fmt: skip
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_EXAMPLE_PHONE = re.compile(r"1?(?:555\d{7}|\d{3}55501\d\d)")
+"""Numbers of North America that nobody has: the area 555, and 555-0100 to 555-0199 of any area."""
+_TEST_CARDS = frozenset({
+    "4242424242424242", "4111111111111111", "4012888888881881", "4000056655665556", "5555555555554444",
+    "2223003122003222", "5105105105105100", "5200828282828210", "378282246310005", "371449635398431",
+    "6011111111111117", "6011000990139424", "3056930009020004", "36227206271667", "3566002020360505",
+    "6200000000000005", "4222222222222", "30569309025904", "38520000023237", "3530111333300000",
+})  # fmt: skip
+_EXAMPLE_CARD = "40000000"
+_CARD_BEGINS = re.compile(
+    r"4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|(?:35|6\d)\d{14,17}"
+)
+_EXAMPLE_IBAN = re.compile(r"[A-Z]{2}\d\d[0X]{5,}\d{0,6}")
+_EXAMPLE_IBANS = frozenset({
+    "DE89370400440532013000", "GB82WEST12345698765432", "GB29NWBK60161331926819", "FR1420041010050500013M02606",
+    "NL91ABNA0417164300", "ES9121000418450200051332", "IT60X0542811101000000123456", "CH9300762011623852957",
+})  # fmt: skip
+_IBAN_LENGTHS: Final = """
+AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29 ES24 FI18
+FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20
+LU20 LV21 LY25 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NL18 NO15 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SE24
+SI19 SK24 SM27 ST25 SV28 TN24 TR26 UA29 VA22 VG24 XK20
+"""
+_LENGTHS = {entry[:2]: int(entry[2:]) for entry in _IBAN_LENGTHS.split()}
+_NO_VALUE = re.compile(rf"(?:{REDACTED}(?:-\d+)?|\W*|x+|X+|none|null|true|false|hidden|masked|redacted)", re.IGNORECASE)
+
+
+def spots(text: str, name: str = "") -> list[Spot]:
+    """Where secrets and personal data stand in a text, none over another, in order.
+
+    name: the key under which the text stands: a password is known by that alone.
+    """
+    if is_secret_name(name) and not _NO_VALUE.fullmatch(text):
+        return [Spot(Kind.SECRET, 0, len(text), text)]
+    if _is_named(name, _PHONE_NAMES) and _PHONE_LIKE.fullmatch(text):
+        return [Spot(Kind.PHONE, 0, len(text), number)] if (number := _phone(text)) else []
+    found = [*_secrets(text), *_ibans(text), *_cards(text), *_emails(text), *_phones(text)] if len(text) > 5 else []
+    found.sort(key=lambda spot: (spot.start, -spot.end))
+    kept: list[Spot] = []
+    for spot in found:
+        if not kept or spot.start >= kept[-1].end:
+            kept.append(spot)
+    return kept
+
+
+def number_spots(digits: str, name: str) -> list[Spot]:
+    """The same for a number: under the name of a phone or a card it is one."""
+    if _is_named(name, _PHONE_NAMES) and digits.isdigit() and (number := _phone(digits)):
+        return [Spot(Kind.PHONE, 0, len(digits), number)]
+    return list(_cards(digits)) if _is_named(name, _CARD_NAMES) else []
+
+
+def is_name_of_person(name: str) -> bool:
+    """Whether what stands under a key is somebody's name: `first_name`, `customerName`; `name` alone is of anything."""
+    return _is_named(name, _NAMES)
+
+
+def holds_secret(text: str) -> bool:
+    """Whether something else in a text is a secret: inside JSON, an address or base64."""
+    clean = scrubbed(text)
+    return clean != text and clean.replace(REDACTED, "") != re.sub(rf"{REDACTED}(?:-\d+)?", "", text)
+
+
+@lru_cache(4096)
+def _is_named(name: str, names: frozenset[str]) -> bool:
+    """Whether a key ends with one of the names, word by word: `homePhone` and `phone_number`, but no `smartphone`."""
+    words = [word.lower() for word in _WORDS.findall(name[-60:])]
+    return any("".join(words[at:]) in names for at in range(max(len(words) - 4, 0), len(words)))
+
+
+def digits_of(text: str) -> str:
+    """The digits of a text, and nothing else."""
+    return "".join([char for char in text if char.isdecimal() and char.isascii()])
+
+
+def _secrets(text: str) -> Iterator[Spot]:
+    if len(text) < 15:
+        return
+    places = [(match.start(), match.end()) for match in FORMATS.finditer(text)]
+    if "eyJ" in text:
+        places += [(match.end("kept"), match.end()) for match in JSON_WEB_TOKEN.finditer(text)]
+    for tokens, pattern in IN_CONTEXT:
+        if any(token in text for token in tokens):
+            places += [(match.end("kept"), match.end()) for match in pattern.finditer(text)]
+    if "PRIVATE KEY" in text:
+        places += private_keys(text)
+    for start, end in places:
+        yield Spot(Kind.SECRET, start, end, text[start:end])
+
+
+def _emails(text: str) -> Iterator[Spot]:
+    for match in _EMAIL.finditer(text) if "@" in text else ():
+        local = match[0].partition("@")[0]
+        if not _RESERVED.fullmatch(match[1]) and not (local == "git" and text[match.end() : match.end() + 1] == ":"):
+            yield Spot(Kind.EMAIL, match.start(), match.end(), match[0].casefold())
+
+
+def _phones(text: str) -> Iterator[Spot]:
+    for match in _PHONE.finditer(text):
+        number = _phone(match[0])
+        if number:
+            yield Spot(Kind.PHONE, match.start(), match.end(), number)
+
+
+def _phone(text: str) -> str | None:
+    """A phone number by its digits, without what says that it is dialled from abroad; None for none that can be."""
+    digits = digits_of(text).lstrip("0")
+    if not 7 <= len(digits) <= 15 or len(set(digits)) == 1 or _EXAMPLE_PHONE.fullmatch(digits):
+        return None
+    return digits[-10:]
+
+
+def _cards(text: str) -> Iterator[Spot]:
+    for match in _CARD.finditer(text):
+        digits = digits_of(match[0])
+        is_example = digits in _TEST_CARDS or digits.startswith(_EXAMPLE_CARD)
+        if not is_example and _CARD_BEGINS.fullmatch(digits) and len(set(digits)) > 2 and luhn(digits) == 0:
+            yield Spot(Kind.CARD, match.start(), match.end(), digits)
+
+
+def luhn(digits: str) -> int:
+    """The Luhn sum modulo 10: 0 for a card number that can be."""
+    doubled = [int(digit) * (1 + at % 2) for at, digit in enumerate(reversed(digits))]
+    return sum(number - 9 if number > 9 else number for number in doubled) % 10
+
+
+def _ibans(text: str) -> Iterator[Spot]:
+    for match in _IBAN.finditer(text):
+        length = _LENGTHS.get(match[0][:2])
+        plain, at = "", match.start()
+        for at in range(match.start(), match.end()):
+            plain += text[at] if text[at].isalnum() else ""
+            if len(plain) == length:
+                break
+        ends = at + 1 == len(text) or not (text[at + 1].isalnum() and text[at + 1].isascii())
+        is_example = plain in _EXAMPLE_IBANS or _EXAMPLE_IBAN.fullmatch(plain)
+        if length == len(plain) and ends and not is_example and iban_remainder(plain) == 1:
+            yield Spot(Kind.IBAN, match.start(), at + 1, plain)
+
+
+def iban_remainder(plain: str) -> int:
+    """The check sum of an account number without blanks: 1 for one that can be."""
+    return int("".join([str(int(char, 36)) for char in plain[4:] + plain[:4]])) % 97

@@ -1,0 +1,90 @@
+"""What stands for redacted values: of the form of what it stands for, numbered, and equal where the values were.
+
+A tool that checks its arguments takes a placeholder as it took the value, and a replay finds its recordings by it. Each
+belongs to one session: equal placeholders of two sessions would make two people one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .personal import Kind, digits_of, iban_remainder, luhn
+from .scrub import REDACTED
+
+_AREAS = (201, 202, 203, 205, 206, 207, 208, 209, 210, 212, 213, 214, 215, 216, 217, 218, 219, 224, 225, 228)
+
+
+@dataclass(slots=True)
+class Placeholders:
+    """The placeholders of one session.
+
+    session: its id. taken: whether something stands in its files already and must not be given out.
+    """
+
+    session: str
+    taken: Callable[[str], bool] = lambda text: False
+    _numbers: dict[tuple[Kind, str], int] = field(default_factory=dict)
+    _last: Counter[Kind] = field(default_factory=Counter)
+
+    def of(self, kind: Kind, identity: str, like: str) -> str:
+        """What stands for a value: always the same for the same identity, written as `like` is."""
+        number = self._numbers.get((kind, identity))
+        while number is None:
+            self._last[kind] += 1
+            made = self._made(kind, self._last[kind], like)
+            if not self.taken(made):
+                number = self._numbers[kind, identity] = self._last[kind]
+        return self._made(kind, number, like)
+
+    def _made(self, kind: Kind, number: int, like: str) -> str:
+        match kind:
+            case Kind.EMAIL:
+                return f"email-{number}@{self._tag[:8]}.example.com"
+            case Kind.PHONE:
+                return self._phone(number, like)
+            case Kind.CARD:
+                return self._card(number, like)
+            case Kind.IBAN:
+                return self._iban(number, like)
+            case Kind.NAME:
+                return f"Person {number}"
+            case Kind.USER:
+                return f"user_redacted_{number}"
+            case _:
+                return f"{REDACTED}-{number}"
+
+    @property
+    def _tag(self) -> str:
+        return hashlib.sha256(self.session.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def _phone(self, number: int, like: str) -> str:
+        """One of those that nobody has, as numbers of North America are written."""
+        area = _AREAS[(int(self._tag[:6], 16) + number // 100) % len(_AREAS)]
+        digits = f"{area}55501{number % 100:02}"
+        is_long = len(digits_of(like)) > 10 or like.startswith("+")
+        plus = "+1" if like.startswith("+") else "1" if is_long else ""
+        if digits_of(like) == like.removeprefix("+"):
+            return plus + digits
+        blank = " " if plus else ""
+        return f"{plus}{blank}{digits[:3]}-{digits[3:6]}-{digits[6:]}"
+
+    def _card(self, number: int, like: str) -> str:
+        """16 digits that no bank gives out, with the check digit that they must have."""
+        digits = f"40000000{int(self._tag[:6], 16) % 10_000:04}{number % 1000:03}"
+        digits += str(-luhn(digits + "0") % 10)
+        mark = next((char for char in like if char in " -"), "")
+        return mark.join([digits[at : at + 4] for at in range(0, 16, 4)])
+
+    def _iban(self, number: int, like: str) -> str:
+        """Of the same country, with the check sum that it must have."""
+        plain = re.sub(r"[ -]", "", like)
+        country, account = plain[:2], re.sub(r"[A-Z]", "X", re.sub(r"\d", "0", plain[4:]))
+        account = account[:-6] + f"{int(self._tag[:4], 16) % 1000:03}{number % 1000:03}"
+        check = 98 - iban_remainder(f"{country}00{account}")
+        found = f"{country}{check:02}{account}"
+        mark = next((char for char in like if char in " -"), "")
+        return mark.join([found[at : at + 4] for at in range(0, len(found), 4)]) if mark else found
