@@ -22,6 +22,8 @@ _COMMANDS = {
     "report": "report",
     "lint": "lint",
     "redact": "redact",
+    "metrics": "metrics",
+    "export": "export",
     "verify": "verify",
     "seal": "seal",
     "schema": "schema",

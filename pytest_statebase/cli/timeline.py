@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,15 +15,17 @@ from .targets import find_cassette
 if TYPE_CHECKING:
     from ..report.terminal import Line
 
-_NO_LIMIT = 50_000_000
-_COLUMNS = ("id", "action", "actor", "timestamp", "reasoning", "details")
-
 
 @click.command("timeline")
 @click.argument("session")
 @click.option("--action", "actions", multiple=True, metavar="ACTION", help="Only this action, such as state.updated.")
 @click.option("--search", metavar="TEXT", help="Only traces with this text in reasoning, actor or details.")
-@click.option("--csv", "as_csv", is_flag=True, help="Comma-separated values, whole: " + ", ".join(_COLUMNS) + ".")
+@click.option(
+    "--csv",
+    "as_csv",
+    is_flag=True,
+    help="Comma-separated values, whole: id, action, actor, timestamp, reasoning, details.",
+)
 def command(session: str, actions: tuple[str, ...], search: str | None, as_csv: bool) -> None:
     """List the traces of a session: when, who, what, why.
 
@@ -34,10 +33,12 @@ def command(session: str, actions: tuple[str, ...], search: str | None, as_csv: 
     first, shortened to the width of the terminal. --action may be given several times, and `state` means
     `state.updated` and `state.rolled_back`.
     """
+    from ..audit.export import trace_rows
+
     traces = find_cassette(session).ledger.traces
     found = [trace for trace in traces if _is_wanted(trace, actions, search)]
     if as_csv:
-        click.echo(_csv(found), nl=False)
+        click.echo("".join(trace_rows(found)), nl=False)
         return
     say_lines(_lines(found, columns()))
     if len(found) < len(traces):
@@ -50,31 +51,10 @@ def _is_wanted(trace: Trace, actions: tuple[str, ...], search: str | None) -> bo
         return False
     if search is None:
         return True
-    told = (trace.reasoning or "", trace.actor or "", _details_json(trace))
+    from ..audit.export import details_json
+
+    told = (trace.reasoning or "", trace.actor or "", details_json(trace))
     return any(search.casefold() in text.casefold() for text in told)
-
-
-def _details_json(trace: Trace) -> str:
-    from ..report.jsonsafe import json_safe
-
-    return json.dumps(json_safe(dict(trace.details), limit=_NO_LIMIT), ensure_ascii=False)
-
-
-def _csv(traces: Iterable[Trace]) -> str:
-    from ..report.show import visible
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for trace in traces:
-        cells = (trace.id, trace.action, trace.actor, trace.timestamp, trace.reasoning, _details_json(trace))
-        writer.writerow([_cell(visible(cell or "")) for cell in cells])
-    return text.getvalue()
-
-
-def _cell(text: str) -> str:
-    """Spreadsheets run what begins like a formula; an apostrophe in front makes it text to them."""
-    return "'" + text if text.startswith(("=", "+", "-", "@")) else text
 
 
 def _lines(traces: list[Trace], width: int) -> Iterator[Line]:
@@ -132,7 +112,9 @@ def _details(trace: Trace) -> str:
             return f"{details['type']}: {_quoted(details['content'])}"
         case "session.forked":
             return f"from {details['source_session']} at version {details['fork_version']}"
-    return _details_json(trace)
+    from ..audit.export import details_json
+
+    return details_json(trace)
 
 
 def _quoted(text: Any) -> str:
