@@ -33,25 +33,30 @@ class Trace:
 
 
 def traces_of(session: str, events: Iterable[Event]) -> Iterator[Trace]:
-    """The traces that the events of a session leave, oldest first."""
+    """The traces that the events of a session leave, oldest first.
+
+    Where an event tells no time, its trace has that of the last one before it which does.
+    """
     prefix = f"trace_{session}"
+    time: str | None = None
     turn: TurnStarted | None = None
     state: Any = ABSENT
     version: int | None = None
     for index, event in enumerate(events):
         if isinstance(event, TurnStarted):
             turn = event
-        found = _trace_of(event, turn, state, version)
+        time = event.at or time
+        found = _trace_of(event, turn, state, version, session)
         if isinstance(event, (SessionCreated, StateUpdated, StateRolledBack)):
             state = state_of(event)
             version = 0 if isinstance(event, SessionCreated) else event.version
         if found is not None:
             action, reasoning, details = found
-            yield Trace(f"{prefix}_{index}", action, getattr(event, "actor", None), event.at, reasoning, details)
+            yield Trace(f"{prefix}_{index}", action, getattr(event, "actor", None), time, reasoning, details)
 
 
 def _trace_of(
-    event: Event, turn: TurnStarted | None, state: Any, version: int | None
+    event: Event, turn: TurnStarted | None, state: Any, version: int | None, session: str
 ) -> tuple[str, str | None, dict[str, Any]] | None:
     """Action, reasoning and details, as the StateBase documentation on replay and audit tabulates them."""
     match event:
@@ -67,7 +72,7 @@ def _trace_of(
             return (
                 "state.updated",
                 event.reasoning,
-                {"reasoning": event.reasoning, "state_diff": diff, "version": event.version},
+                {"reasoning": event.reasoning, "state_diff": diff, "version": event.version, "actor": event.actor},
             )
         case StateRolledBack():
             details = {"from_version": version, "to_version": event.to_version, "reason": event.reason}
@@ -79,9 +84,12 @@ def _trace_of(
                 "output": none_if_absent(event.output),
                 "metadata": event.metadata or {},
             }
+            if event.error is not None:
+                details["error"] = event.error
             return "turn.added", event.reasoning, {**details, "reasoning": event.reasoning}
         case MemoryAdded():
-            return "memory.created", None, {"content": event.content, "type": event.type, "tags": event.tags or []}
+            details = {"content": event.content, "type": event.type, "tags": event.tags or [], "session_id": session}
+            return "memory.created", None, details
         case SessionForked():
             details = {"source_session": event.source, "source_session_id": event.source, "fork_version": event.version}
             return "session.forked", None, details

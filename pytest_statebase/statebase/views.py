@@ -236,13 +236,7 @@ class _Shown:
         for key in ("input", "output"):
             if isinstance(details.get(key), dict):
                 details[key] = Item(details[key])
-        details |= self._more(trace)
         return _trace_item(ledger, trace.id, trace.action, details, trace.actor, trace.timestamp, self._of(position))
-
-    def _more(self, trace: Trace) -> dict[str, Any]:
-        if trace.action == "state.updated":
-            return {"actor": trace.actor}
-        return {"session_id": self.held.ledger.id} if trace.action == "memory.created" else {}
 
     def _of(self, position: int) -> str:
         """The id of what the trace is about."""
