@@ -18,8 +18,10 @@ from ..cassette.personal import Kind as Value
 from ..cassette.redaction import redacted_exchange
 from ..cassette.yamlread import Document, parse
 from ..wire.exchange import Exchange, Failure
-from .places import place_of
+from .jsontext import tokens_of
+from .places import place_of, told_key
 from .reasons import reasons_of
+from .redact import pulled_path
 
 _NOT_SAID = frozenset({"kind", "seal", "documents", "of", "fingerprints", "redacted"})
 """Keys of documents that hold nothing of the conversation."""
@@ -62,6 +64,9 @@ def lint(cassette: Cassette, today: date, recorded: date | None = None) -> list[
     found = [*_reasoning(cassette), *_retention(cassette, today, recorded)]
     for path in _files(cassette):
         found += _values(path, _texts_of_yaml(path))
+    pulled = None if cassette.record_path is None else pulled_path(cassette.record_path)
+    if pulled is not None and pulled.exists():
+        found += _values(pulled, _texts_of_json(pulled))
     for recording in (cassette.http, cassette.accepted_http):
         if recording is not None:
             found += _values(Path(recording.path), _texts_of_http(recording.exchanges))
@@ -144,6 +149,15 @@ def _texts_of_yaml(path: Path) -> Iterator[_Text]:
             if leaf.tag != "!bytes" and (leaf.keys[0] if leaf.keys else None) not in _NOT_SAID:
                 name = "" if leaf.is_key else leaf.name
                 yield _Text(leaf.text, name, _place(document, leaf), _line(document, leaf), leaf.is_number)
+
+
+def _texts_of_json(path: Path) -> Iterator[_Text]:
+    text = read_bytes(str(path)).decode()
+    line, seen = 1, 0
+    for token in tokens_of(text, str(path)):
+        line, seen = line + text.count("\n", seen, token.start), token.start
+        place = f"under {told_key(token.name)}" if token.name else "a key"
+        yield _Text(token.text, token.name, place, line, token.is_number)
 
 
 def _place(document: Document, leaf: Leaf) -> str:

@@ -24,11 +24,11 @@ def place_of(document: Any, keys: Keys) -> str:
         item = value["events"][keys[1]] if keys[1] < len(value["events"]) else {}
         places.append(f"tool {item['tool']}" if isinstance(item, Mapping) and "tool" in item else f"event {keys[1]}")
         keys = keys[2:]
-    path = render(tuple(Index(key) if type(key) is int else _told(key) for key in keys))
+    path = render(tuple(Index(key) if type(key) is int else told_key(key) for key in keys))
     return visible(", ".join([*places, path] if path else places))
 
 
-def _told(key: Any) -> Any:
+def told_key(key: Any) -> Any:
     """A key that holds personal data itself is not told; the number of a turn is one."""
     if isinstance(key, str) and key.isdecimal():
         return int(key)

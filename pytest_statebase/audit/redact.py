@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from .. import __version__
-from ..cassette import Cassette, read_record
+from ..cassette import RECORD_SUFFIX, Cassette, read_record
 from ..cassette.accepted import accepted_from
 from ..cassette.files import read_bytes, write_atomic
 from ..cassette.http import HttpRecording, http_from
@@ -29,6 +29,7 @@ from ..cassette.yamlwrite import document_text
 from ..errors import FileError, HttpError, PlanError
 from ..wire.exchange import Exchange
 from .httpclean import clean_exchange, learn_exchange
+from .jsontext import PULLED_SUFFIX, clean_json, learn_json
 from .redactor import Redactor
 from .subject import Subject
 
@@ -109,6 +110,7 @@ class _Redaction:
 
     def _files(self) -> Iterator[Path]:
         yield self.group.record
+        yield from (path for path in (pulled_path(self.group.record),) if path.exists())
         for cassette in self.group.cassettes:
             for path in (cassette.path, cassette.accepted_path):
                 if path is not None and path.exists():
@@ -124,6 +126,9 @@ class _Redaction:
         for http in self.https:
             for exchange in http.exchanges:
                 learn_exchange(exchange, self.redactor)
+        pulled = pulled_path(self.group.record)
+        if pulled in self.texts:
+            learn_json(self.texts[pulled].decode(), str(pulled), self.redactor)
         old_seal = seal_of(self.group.record)
         data = self._record(record)
         self._add(self.group.record, data)
@@ -132,6 +137,8 @@ class _Redaction:
             self._add(path, self._stream(documents, {old_seal: new_seal}, str(path)))
         for path, documents in plans.items():
             self._add(path, self._plan(path, documents[0]))
+        if pulled in self.texts:
+            self._add(pulled, clean_json(self.texts[pulled].decode(), str(pulled), self.redactor).encode())
         spelled = self.redactor.spelled()
         for http in self.https:
             self._add(Path(http.path), self._http(http, spelled))
@@ -266,6 +273,11 @@ class _Redaction:
         if bare != clean:
             redactor.count(Kind.SECRET, repr(clean))
         return bare
+
+
+def pulled_path(record: Path) -> Path:
+    """Where what the service answered about a session stands, if it was pulled."""
+    return record.with_name(record.name.removesuffix(RECORD_SUFFIX) + PULLED_SUFFIX)
 
 
 def seal_of_bytes(data: bytes) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import FileError, OptionError, StatebaseError
-from .ages import now, parse_time, recorded_at
+from . import ages
 from .output import BOLD, DIM, GREEN, RED, YELLOW, columns, counted, say, say_lines, warn, wrapped
 from .project import find_project
 from .targets import cassette_files, shown
@@ -90,8 +90,8 @@ def _conditions(texts: tuple[str, ...]) -> list[Condition]:
 
 def _until(text: str | None) -> datetime:
     if text is None:
-        return now()
-    day = parse_time(text)
+        return ages.now()
+    day = ages.parse_time(text)
     if day is None:
         raise OptionError(f"--as-of: {text!r:.40} is no day", remedy="Write year, month and day: 2026-11-01.")
     return day.replace(hour=23, minute=59, second=59) if len(text.strip()) == len("2026-11-01") else day
@@ -115,7 +115,7 @@ def _samples(paths: tuple[Path, ...], agent: str | None) -> tuple[list[Sample], 
         record = (cassette.record_path or path).resolve()
         # A session counts once, however many plans replay it.
         if record not in records and agent in (None, cassette.plan.agent, ledger.created.agent_id):
-            samples.append(sample_of(ledger, recorded_at(ledger)))
+            samples.append(sample_of(ledger, ages.recorded_at(ledger)))
         records.add(record)
     if not samples and not broken:
         of = f" of agent {agent}" if agent else ""
@@ -131,7 +131,7 @@ def _replays(paths: tuple[Path, ...], agent: str | None) -> list[Sample]:
     samples = []
     for path in paths:
         run, rows = read_results(path)
-        at = parse_time(run.get("started_at"))
+        at = ages.parse_time(run.get("started_at"))
         samples += [sample_of_row(row, at) for row in rows if agent in (None, row.get("agent"))]
     return samples
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..cassette.personal import Kind
 
 _SUFFIX = "-redacted"
+_ENDINGS = (".session.yaml", ".record.yaml", ".accepted.http.yaml", ".accepted.yaml", ".http.yaml", ".pulled.json")
 
 
 @click.command("redact")
@@ -95,7 +96,7 @@ def _target(out: Path | None, in_place: bool) -> Callable[[Path], Path]:
         if out is not None:
             return out / path.name
         stem, dot, rest = path.name.partition(".")
-        for ending in (".session.yaml", ".record.yaml", ".accepted.http.yaml", ".accepted.yaml", ".http.yaml"):
+        for ending in _ENDINGS:
             if path.name.endswith(ending):
                 stem, dot, rest = path.name.removesuffix(ending), ".", ending[1:]
                 break

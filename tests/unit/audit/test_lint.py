@@ -10,6 +10,7 @@ from audit_sessions import call, session, turn, update
 
 from pytest_statebase.audit.lint import Finding, lint
 from pytest_statebase.cassette import Plan, load_cassette, write_http, write_plan, write_record
+from pytest_statebase.errors import FileError
 from pytest_statebase.ledger import Ledger, StateRolledBack, StateUpdated, TurnAdded, TurnStarted
 from pytest_statebase.wire.exchange import Exchange, Request, Response
 
@@ -95,6 +96,19 @@ def test_http_recordings_are_looked_into(tmp_path: Path) -> None:
         ("phone", "1 phone number: interaction 3, answer body"),
         ("secret", "1 secret: interaction 3"),
     ]
+
+
+def test_what_was_pulled_is_looked_into(tmp_path: Path) -> None:
+    path = cassette_of(tmp_path, session(turn(1, "x", reasoning=REASON)))
+    text = '{\n"session": {"user": "jane@corp.com"},\n"turns": [{"jane@corp.com": 1, "phone": 4155552671}]}'
+    (tmp_path / "case.pulled.json").write_text(text, encoding="utf-8")
+    assert found(path) == [
+        ("email", "case.pulled.json", 2, "1 e-mail address: under user; a key"),
+        ("phone", "case.pulled.json", 3, "1 phone number: under phone"),
+    ]
+    (tmp_path / "case.pulled.json").write_text("{", encoding="utf-8")
+    with pytest.raises(FileError, match="is no JSON"):
+        found(path)
 
 
 @pytest.mark.parametrize(

@@ -222,6 +222,29 @@ def test_two_plans_of_one_record_have_their_placeholders_in_common(tmp_path: Pat
     assert cassette.plan.title == f"For {mail}"
 
 
+def test_what_was_pulled_is_redacted_alike_and_keeps_its_layout(tmp_path: Path) -> None:
+    path = cassette_of(tmp_path, everything())
+    pulled = tmp_path / "case.pulled.json"
+    lines = [
+        "{",
+        '"pulled": 1,',
+        f'"session": {{"id": "sess_1", "e": "{MAIL}", "n": [1.50, true, null, 4155552671]}},',
+        '"turns": [',
+        f'{{"phone": 4155552671, "tok\\u0065n": "{TOKEN}", "é": "say \\"{MAIL.upper()}\\" é", "{MAIL}": {{}}}}',
+        "]}",
+    ]
+    text = "\n".join(lines)
+    pulled.write_text(text, encoding="utf-8")
+    redacted(path)
+    mail = read_record(tmp_path / "case.record.yaml").turns[0].calls[0].arguments["email"]
+    after = pulled.read_text(encoding="utf-8")
+    phone = str(json.loads(after)["turns"][0]["phone"])
+    wanted = text.replace(MAIL, mail).replace(MAIL.upper(), mail).replace(TOKEN, "REDACTED-1")
+    assert after == wanted.replace("4155552671", phone)
+    assert phone != "4155552671"
+    assert redacted(path).places.total() == 0
+
+
 # --- One person
 
 
