@@ -11,6 +11,7 @@ from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit, url
 from ..wire.exchange import Exchange, Failure, Headers, Request, Response, header_of
 from .given import leaves_with_names
 from .redactor import Redactor
+from .streamtext import clean_stream, joined_texts
 
 _FORM = "application/x-www-form-urlencoded"
 
@@ -28,6 +29,8 @@ def learn_exchange(exchange: Exchange, redactor: Redactor) -> None:
     for message in messages:
         text = _text(message.body) or ""
         redactor.learn(text)
+        for joined in joined_texts(text):
+            redactor.learn(joined)
         for name, leaf in leaves_with_names(_json(text)):
             if isinstance(leaf, str):
                 redactor.learn(leaf, name)
@@ -55,7 +58,7 @@ def _message(headers: Headers, body: bytes, redactor: Redactor) -> tuple[Headers
     elif is_form:
         clean = _pairs(text, redactor).encode()
     else:
-        clean = redactor.clean(text, from_http=True).encode()
+        clean = redactor.clean(clean_stream(text, redactor), from_http=True).encode()
     fields = tuple((name, redactor.clean(value, from_http=True)) for name, value in headers)
     if len(clean) != len(body):
         length = str(len(clean))

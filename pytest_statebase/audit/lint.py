@@ -22,6 +22,7 @@ from .jsontext import tokens_of
 from .places import place_of, told_key
 from .reasons import reasons_of
 from .redact import pulled_path
+from .streamtext import joined_texts
 
 _NOT_SAID = frozenset({"kind", "seal", "documents", "of", "fingerprints", "redacted"})
 """Keys of documents that hold nothing of the conversation."""
@@ -178,7 +179,9 @@ def _texts_of_http(exchanges: Iterable[Exchange]) -> Iterator[_Text]:
         for side, message in sides:
             for name, value in message.headers:
                 yield _Text(value, "", f"{here}, {side} header {name}", None, is_http=True)
-            yield _Text(message.body.decode("utf-8", "replace"), "", f"{here}, {side} body", None, is_http=True)
+            body = message.body.decode("utf-8", "replace")
+            for text in (body, *joined_texts(body)):
+                yield _Text(text, "", f"{here}, {side} body", None, is_http=True)
         if redacted_exchange(exchange) != exchange:
             yield _Text(repr(exchange), "secret", here, None)
 

@@ -170,12 +170,11 @@ class _Redaction:
 
     def _texts(self, document: Document) -> Iterator[Leaf]:
         for leaf in leaves(document.parts):
-            if leaf.tag == "!bytes":
-                self.outcome.unread += 1
-            elif not leaf.keys or leaf.keys[0] not in _KEPT:
+            if leaf.tag != "!bytes" and (not leaf.keys or leaf.keys[0] not in _KEPT):
                 yield leaf
 
     def _learn(self, document: Document) -> None:
+        self.outcome.unread += sum(leaf.tag == "!bytes" for leaf in leaves(document.parts))
         for leaf in self._texts(document):
             self.redactor.learn(leaf.text, "" if leaf.is_key else leaf.name, is_number=leaf.is_number)
 

@@ -54,18 +54,21 @@ class Redactor:
 
         from_http: secrets that only requests hold are left to the redaction of HTTP, which live ones go through too.
         """
-        found = [*(number_spots(text, name) if is_number else self._spots(text, name)), *self._literals(text)]
-        found = [spot for spot in found if self._wants(spot) and not (from_http and self._is_of_http(spot))]
         out, done = [], 0
-        for spot in _apart(found):
+        for spot in self.found(text, name, is_number=is_number, from_http=from_http):
             said = text[spot.start : spot.end]
-            out += [text[done : spot.start], self._instead(spot, said, is_number)]
+            out += [text[done : spot.start], self.instead(spot, said, is_number=is_number)]
             done = spot.end
         clean = "".join([*out, text[done:]])
         if not self.subjects and not from_http and not is_number and holds_secret(clean):
             self.count(Kind.SECRET, clean)
             return scrubbed(clean)
         return clean
+
+    def found(self, text: str, name: str = "", *, is_number: bool = False, from_http: bool = False) -> list[Spot]:
+        """Where in a text what has to go stands, in order, none over another."""
+        found = [*(number_spots(text, name) if is_number else self._spots(text, name)), *self._literals(text)]
+        return _apart([spot for spot in found if self._wants(spot) and not (from_http and self._is_of_http(spot))])
 
     def spelled(self) -> Redactor:
         """The same, which also knows how values are written in addresses and in JSON."""
@@ -109,7 +112,8 @@ class Redactor:
             spot = self._known[match[0]]
             yield Spot(spot.kind, match.start(), match.end(), spot.identity)
 
-    def _instead(self, spot: Spot, said: str, is_number: bool) -> str:
+    def instead(self, spot: Spot, said: str, *, is_number: bool = False) -> str:
+        """The placeholder for a value that was found, which counts it."""
         self.count(spot.kind, spot.identity)
         made = self.placeholders.of(spot.kind, spot.identity, said)
         if is_number:
@@ -129,13 +133,13 @@ class Redactor:
 _NEVER = re.compile(r"(?!)")
 
 
-def _apart(found: list[Spot]) -> Iterator[Spot]:
+def _apart(found: list[Spot]) -> list[Spot]:
     """None over another, the first and longest first."""
-    done = 0
+    kept: list[Spot] = []
     for spot in sorted(found, key=lambda spot: (spot.start, -spot.end)):
-        if spot.start >= done:
-            done = spot.end
-            yield spot
+        if not kept or spot.start >= kept[-1].end:
+            kept.append(spot)
+    return kept
 
 
 def _spellings(said: str) -> set[str]:

@@ -89,10 +89,12 @@ def test_http_recordings_are_looked_into(tmp_path: Path) -> None:
     request = Request("GET", "https://api.shop.example/u?mail=jane%40corp.com", (("authorization", "Bearer REDACTED"),))
     clean = Exchange(Request("GET", "https://api.shop.example/"), Response(200))
     raw = Exchange(Request("GET", "https://x.example/?api_key=abcdef123456"), Response(200, body=b"+49 30 901820"))
+    stream = b'data: {"text": "jane@"}\n\ndata: {"text": "corp.com"}\n\n'
+    told = Exchange(Request("GET", "https://x.example/"), Response(200, body=stream))
     ledger = session(turn(1, "x", reasoning=REASON))
-    path = cassette_of(tmp_path, ledger, http=[clean, Exchange(request, Response(200)), raw])
+    path = cassette_of(tmp_path, ledger, http=[clean, Exchange(request, Response(200)), raw, told])
     assert [(rule, text) for rule, _, _, text in found(path)] == [
-        ("email", "1 e-mail address: interaction 2, the address"),
+        ("email", "1 e-mail address: interaction 2, the address; interaction 4, answer body"),
         ("phone", "1 phone number: interaction 3, answer body"),
         ("secret", "1 secret: interaction 3"),
     ]

@@ -185,6 +185,26 @@ def test_a_name_is_found_in_the_escapes_of_json_and_of_addresses(tmp_path: Path)
     assert json.loads(kept.body) == {"name": "Person 1"}
 
 
+def test_values_that_a_stream_tells_in_pieces_go_too(tmp_path: Path) -> None:
+    path = cassette_of(tmp_path, session(turn(1, f"Mail {MAIL} and {PHONE}", answer=f"Mail {MAIL}")))
+    told = ["Mail ", "ja", "ne.d", "oe@", "corp.com, call +49 3", "0 901820. ", f"And {MAIL}.", ""]
+    events = [{"id": "c1", "choices": [{"delta": {"content": piece}}]} for piece in told]
+    body = "".join([f"data: {json.dumps(event)}\n\n" for event in events] + ["data: [DONE]\n\n"])
+    answer = Response(200, "OK", (("content-type", "text/event-stream"),), body.encode())
+    write_http(tmp_path / "case.http.yaml", [Exchange(Request("GET", "http://x.example/"), answer, 1)])
+    redacted(path)
+    cassette = load_cassette(path)
+    assert cassette.http is not None
+    kept = cassette.http.exchanges[0].answer
+    assert isinstance(kept, Response)
+    lines = [line.removeprefix("data: ") for line in kept.body.decode().split("\n\n") if line]
+    pieces = [json.loads(line)["choices"][0]["delta"]["content"] for line in lines[:-1]]
+    mail = cassette.ledger.turns[0].text.split()[1]
+    phone = cassette.ledger.turns[0].text.partition(" and ")[2]
+    assert mail.startswith("email-1@")
+    assert pieces == ["Mail ", mail, "", "", f", call {phone}", ". ", f"And {mail}.", ""]
+
+
 def test_what_would_be_lost_is_refused(tmp_path: Path) -> None:
     path = cassette_of(tmp_path, everything())
     (tmp_path / "case.http.yaml").write_text(
@@ -243,6 +263,13 @@ def test_what_was_pulled_is_redacted_alike_and_keeps_its_layout(tmp_path: Path) 
     assert after == wanted.replace("4155552671", phone)
     assert phone != "4155552671"
     assert redacted(path).places.total() == 0
+
+
+def test_binary_values_are_counted(tmp_path: Path) -> None:
+    path = cassette_of(tmp_path, session(turn(1, MAIL, call("scan", b"jane.doe@corp.com"), call("scan", b"x"))))
+    answer = Response(200, "OK", (("content-type", "image/png"),), b"\xff\xfe")
+    write_http(tmp_path / "case.http.yaml", [Exchange(Request("GET", "http://x.example/"), answer, 1)])
+    assert redacted(path).unread == 3
 
 
 # --- One person
