@@ -15,15 +15,17 @@ from .planread import FORMAT
 from .yamlwrite import document_text
 
 
-def write_plan(path: str | os.PathLike[str], plan: Plan, *, overwrite: bool = False) -> None:
+def write_plan(path: str | os.PathLike[str], plan: Plan, *, overwrite: bool = False, notes: Iterable[str] = ()) -> None:
     """Write a plan as `NAME.session.yaml`, in one step; what is as it is by default is left out.
 
+    notes: comments for its first lines, one printable line each.
     Raises PlanError where the file is already there, because people edit plans.
     """
     name = os.fspath(path)
     if not overwrite and os.path.lexists(name):
         raise PlanError("there is a plan already", where=name, remedy="Edit it, or remove it first.")
-    write_atomic(name, plan_text(plan).encode())
+    comments = "".join(f"# {note}\n" for note in notes)
+    write_atomic(name, (comments + plan_text(plan)).encode())
 
 
 def plan_text(plan: Plan) -> str:

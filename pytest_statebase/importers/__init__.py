@@ -15,6 +15,7 @@ from .messages import time_text
 from .model import Facts, ImportedSession, SessionFile
 from .names import Names, safe_name
 from .proposal import first_words, propose_plan
+from .service import Pulled, session_from
 from .tau import tau2_session, tau_session
 
 __all__ = ["ImportedSession", "Names", "SessionFile", "detect", "import_file", "ledger_from_messages", "safe_name"]
@@ -24,7 +25,7 @@ _AGENTS = ("agent_id", "agent", "assistant_id")
 _NOT_METADATA = frozenset({*_IDS, *_AGENTS, "messages", "metadata", "user_id", "created_at", "timestamp", "tools"})
 _REMEDY = (
     "Known are lists of chat messages, mappings with `messages`, JSON Lines of either, and the result files of "
-    "tau-bench (`traj`) and tau2-bench (`simulations`)."
+    "tau-bench (`traj`) and tau2-bench (`simulations`), and what `pytest-statebase pull` kept (`NAME.pulled.json`)."
 )
 
 
@@ -38,8 +39,10 @@ class _Found:
 
 
 def detect(data: Any) -> str | None:
-    """The format of a JSON document: `chat`, `tau-bench`, `tau2-bench`; None where it is none of them."""
+    """The format of a JSON document: `chat`, `statebase`, `tau-bench`, `tau2-bench`; None where it is none of them."""
     if isinstance(data, Mapping):
+        if "pulled" in data:
+            return "statebase"
         if isinstance(data.get("simulations"), list):
             return "tau2-bench"
         return "tau-bench" if "traj" in data else "chat" if "messages" in data or "role" in data else None
@@ -108,6 +111,8 @@ def _is_message(item: Any) -> bool:
 
 def _session_of(item: Any, where: str, path: Path) -> _Found | ImportFileError:
     match item:
+        case {"pulled": _}:
+            return _Found("statebase", lambda _: session_from(Pulled.parse(item, where), where).imported)
         case {"traj": _}:
             return _Found("tau-bench", lambda _: tau_session(item, where, stem=stem_of(path)))
         case {"messages": _}:

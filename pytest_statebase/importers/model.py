@@ -38,6 +38,10 @@ class ImportedSession:
     ledger: Ledger
     plan: Plan
     """Proposed: session, agent and title. Which turn failed is for a person to say."""
+    notes: tuple[str, ...] = ()
+    """Comments for the top of the plan."""
+    raw: bytes | None = None
+    """What the session was made of, to be kept beside its record; None where the source is a file that people have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class SessionFile:
 
     path: Path
     format: str
-    """`chat`, `tau-bench`, `tau2-bench` or, where its sessions are of several, `mixed`."""
+    """`chat`, `statebase`, `tau-bench`, `tau2-bench` or, where its sessions are of several, `mixed`."""
     total: int
     """How many sessions it holds, those included that cannot be read."""
     sessions: Iterator[ImportedSession | ImportFileError]

@@ -13,7 +13,7 @@ from .model import ImportedSession
 from .names import Names
 from .proposal import defaults_text
 
-_RECORD = ".record.yaml"
+_RECORD, _RAW = ".record.yaml", ".pulled.json"
 
 
 @dataclass(slots=True)
@@ -42,7 +42,9 @@ class Store:
     def __init__(self, out: Path) -> None:
         self.out = out
         self.tally = Tally()
-        self._names = Names(path.name.removesuffix(_RECORD) for path in out.glob(f"*{_RECORD}"))
+        self._names = Names(
+            path.name.removesuffix(suffix) for suffix in (_RECORD, _RAW) for path in out.glob(f"*{suffix}")
+        )
 
     def add(self, session: ImportedSession) -> None:
         """Write one session.
@@ -54,6 +56,9 @@ class Store:
 
         path, is_new = self._place(session)
         self._make_directory()
+        # First what all the rest can be made from: who is stopped in between goes on from there.
+        if session.raw is not None:
+            self._keep(path.with_name(path.name.removesuffix(_RECORD) + _RAW), session.raw)
         if is_new:
             write_record(path, session.ledger)
         self._count_file(is_new)
@@ -61,7 +66,7 @@ class Store:
         plan = path.with_name(path.name.removesuffix(_RECORD) + ".session.yaml")
         plan_is_new = not plan.exists()
         if plan_is_new:
-            write_plan(plan, session.plan)
+            write_plan(plan, session.plan, notes=session.notes)
         self._count_file(plan_is_new)
 
     def finish(self) -> None:
@@ -77,6 +82,22 @@ class Store:
         is_new = not path.exists()
         if is_new:
             write_atomic(path, defaults_text(self.tally.tools).encode())
+        self._count_file(is_new)
+
+    def _keep(self, path: Path, raw: bytes) -> None:
+        """Write what a session was made of.
+
+        Raises ImportFileError where something else is there already.
+        """
+        from ..cassette.files import read_bytes, write_atomic
+
+        is_new = not path.exists()
+        if is_new:
+            write_atomic(path, raw)
+        elif read_bytes(path) != raw:
+            self.tally.refused += 1
+            remedy = "It is never written over: give another --out, or delete that file."
+            raise ImportFileError("the session was pulled before, with other content", where=str(path), remedy=remedy)
         self._count_file(is_new)
 
     def _make_directory(self) -> None:
