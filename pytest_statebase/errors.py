@@ -116,6 +116,12 @@ class ImportFileError(StatebaseError):
     slug = "import"
 
 
+class PullError(StatebaseError):
+    """`pytest-statebase pull` could not have from the service what it was asked for."""
+
+    slug = "pull"
+
+
 class UnrecordedCall(BaseException):
     """Raised inside the agent where a call has no answer. The turn's verdict is `unrecorded`, whatever the agent does.
 

@@ -16,6 +16,8 @@ MAX_BYTES = 256 * 1024 * 1024
 CONFLICT = re.compile(rb"^(<{7}|\|{7}|={7}|>{7})(?: .*)?\r?$", re.MULTILINE)
 """A line that a merge left to be resolved."""
 
+TEMPORARY = ".tmp"
+"""How the names end of files that are not whole yet."""
 MAX_NAME = 80
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -92,7 +94,7 @@ def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
     target = Path(path)
     temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".tmp", dir=target.parent)
+        handle, temporary = tempfile.mkstemp(prefix=temporary_prefix(target.name), suffix=TEMPORARY, dir=target.parent)
         with open(handle, "wb") as file:
             file.write(data)
             file.flush()
@@ -106,6 +108,11 @@ def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
         reason = error.strerror or str(error)
         remedy = "Check that the directory exists and can be written."
         raise FileError(f"the file cannot be written: {reason}", where=str(target), remedy=remedy) from None
+
+
+def temporary_prefix(name: str) -> str:
+    """How the names begin under which `write_atomic` writes a file before it has its own."""
+    return f".{name[:40]}."
 
 
 def _mode_of(target: Path) -> int:

@@ -13,6 +13,7 @@ from ..errors import ImportFileError, StatebaseError, UnstorableError
 from ..importers import ImportedSession, import_file
 from ..importers.store import Store, Tally
 from .output import counted, say, warn
+from .progress import Progress
 
 
 @click.command("import")
@@ -79,22 +80,16 @@ def _import_all(
 
 def _with_progress(files: tuple[Path, ...]) -> Iterator[ImportedSession | ImportFileError]:
     """The sessions of all files; a progress bar on stderr where that is a terminal."""
-    from tqdm import tqdm
-
-    total = 0
-    with tqdm(unit=" sessions", disable=None, leave=False, delay=0.5) as bar:
+    with Progress("sessions") as bar:
         for path in files:
-            bar.set_description(path.name, refresh=False)
+            bar.about(path.name)
             try:
                 sessions = import_file(path)
             except ImportFileError as error:
                 yield error
                 continue
-            total += sessions.total
-            bar.total = total
-            for session in sessions:
-                yield session
-                bar.update()
+            bar.expect(sessions.total)
+            yield from bar.count(sessions)
 
 
 def _summary(tally: Tally, failures: int, out: Path) -> str:

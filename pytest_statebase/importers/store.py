@@ -42,6 +42,7 @@ class Store:
     def __init__(self, out: Path) -> None:
         self.out = out
         self.tally = Tally()
+        self._left = list(out.glob(".*.tmp"))
         self._names = Names(
             path.name.removesuffix(suffix) for suffix in (_RECORD, _RAW) for path in out.glob(f"*{suffix}")
         )
@@ -56,13 +57,14 @@ class Store:
 
         path, is_new = self._place(session)
         self._make_directory()
+        self._sweep(path.name.removesuffix(_RECORD))
         # First what all the rest can be made from: who is stopped in between goes on from there.
         if session.raw is not None:
             self._keep(path.with_name(path.name.removesuffix(_RECORD) + _RAW), session.raw)
         if is_new:
             write_record(path, session.ledger)
         self._count_file(is_new)
-        self._count(session.ledger)
+        self.count(session.ledger)
         plan = path.with_name(path.name.removesuffix(_RECORD) + ".session.yaml")
         plan_is_new = not plan.exists()
         if plan_is_new:
@@ -79,10 +81,20 @@ class Store:
         path = self.out / "statebase.yaml"
         if not self.tally.sessions:
             return
+        self._sweep(path.stem)
         is_new = not path.exists()
         if is_new:
             write_atomic(path, defaults_text(self.tally.tools).encode())
         self._count_file(is_new)
+
+    def _sweep(self, stem: str) -> None:
+        """Remove what a run that was killed in the middle of writing left of these files."""
+        from ..cassette.files import temporary_prefix
+
+        prefixes = tuple(temporary_prefix(stem + end) for end in (_RECORD, _RAW, ".session.yaml", ".yaml"))
+        for path in [path for path in self._left if path.name.startswith(prefixes)]:
+            path.unlink(missing_ok=True)
+            self._left.remove(path)
 
     def _keep(self, path: Path, raw: bytes) -> None:
         """Write what a session was made of.
@@ -141,7 +153,8 @@ class Store:
         else:
             self.tally.unchanged += 1
 
-    def _count(self, ledger: Ledger) -> None:
+    def count(self, ledger: Ledger) -> None:
+        """Count a session for what is proposed at the end, also one whose files are there already."""
         calls = [call for turn in ledger.turns for call in turn.calls]
         self.tally.sessions += 1
         self.tally.turns += len(ledger.turns)

@@ -18,7 +18,7 @@ import pytest_statebase
 PACKAGE = Path(pytest_statebase.__file__).parent
 LAYERS = (
     ("plugin", "cli", "testing"),
-    ("audit",),
+    ("audit", "pull"),
     ("report", "recorder", "importers"),
     ("engine",),
     ("compare",),
@@ -44,6 +44,7 @@ HEAVY = (
     "requests",
     "jsonpatch",
     "pydantic",
+    "tenacity",
     "tqdm",
     "click",
 )

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-import json
-import warnings
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from ...ledger import ToolCalled
+from ...statebase.toolturns import logged_call, written_call
 from ...values import ABSENT
 from .raw import Object, objects, part, text_of, time_of
 
-_LONGEST = 20_000
-"""Characters of a content that are read as a call; parsing more costs more than it is worth."""
-_ERROR = "RuntimeError"
-"""The class of a failure of which only the message is known."""
+_UNKNOWN: Final = "unknown"
+_NOT_RECORDED: Final = {"arguments": "not recorded"}
+"""What a call says of itself whose arguments nobody told."""
 
 
 def is_call(turn: Object) -> bool:
@@ -25,98 +23,26 @@ def is_call(turn: Object) -> bool:
 
 def call_of(turn: Object) -> ToolCalled:
     """The call that such a turn is."""
-    said, answered = part(turn, "input"), part(turn, "output")
-    told = part(said, "tool_metadata")
-    tool, arguments = _asked(said, told)
-    error = None
-    result: Any = ABSENT
-    if answered.get("type") == "error":
-        error = _error(answered)
-    elif "output" in answered:
-        result = answered["output"]
-    elif "content" in answered:
-        result = answered["content"]
-    metadata = part(turn, "metadata")
+    said, metadata = part(turn, "input"), part(turn, "metadata")
+    call = logged_call(said, turn.get("output"), time_of(turn)) or ToolCalled(_UNKNOWN, at=time_of(turn))
     extra = {key: value for key in ("reasoning", "metadata") if (value := turn.get(key))}
-    if arguments is ABSENT:
-        extra["arguments"] = "not recorded"
-    return ToolCalled(
-        tool,
-        {} if arguments is ABSENT else arguments,
-        result=result,
-        error=error,
-        is_error=answered.get("is_error") is True or metadata.get("is_error") is True,
-        id=text_of(told.get("id")) or text_of(said.get("id")),
+    answered = part(turn, "output")
+    more = {key: answered[key] for key in ("args", "attributes") if key in answered}
+    return replace(
+        call,
+        error=None if call.error is None else {**call.error, **more},
+        is_error=call.is_error or metadata.get("is_error") is True,
         latency_ms=_latency(metadata),
-        at=time_of(turn),
-        extra=extra,
+        extra=extra if _tells_arguments(said) else {**extra, **_NOT_RECORDED},
     )
 
 
-def _asked(said: Object, told: Object) -> tuple[str, Any]:
-    """The tool and its arguments; ABSENT where they are not told."""
-    named = (told.get("name"), said.get("tool"), said.get("tool_name"), said.get("name"))
-    tool = next((name for name in named if isinstance(name, str) and name), None)
-    holders = [holder for holder in (told, said) if isinstance(holder.get("arguments"), (dict, str))]
-    arguments: Any = _parsed(holders[0]["arguments"]) if holders else ABSENT
+def _tells_arguments(said: Object) -> bool:
+    holders = (part(said, "tool_metadata"), said)
+    if any(holder.get("arguments") is not None for holder in holders):
+        return True
     content = said.get("content")
-    if (tool is None or arguments is ABSENT) and isinstance(content, str):
-        name, read = _read(content)
-        tool = tool or name
-        arguments = read if arguments is ABSENT and name == tool else arguments
-    return tool or "unknown", arguments
-
-
-def _parsed(arguments: Any) -> Any:
-    """Arguments that are a JSON text, as an object; any other text as it stands."""
-    if not isinstance(arguments, str):
-        return arguments
-    value = _json(arguments)
-    return value if isinstance(value, dict) else arguments
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _read(content: str) -> tuple[str | None, Any]:
-    """A content such as `get_weather(city='Paris')` or `{"name": …, "arguments": …}`; (None, ABSENT) for others."""
-    value = _json(content)
-    if isinstance(value, dict) and isinstance(value.get("name"), str):
-        return value["name"], value.get("arguments", ABSENT)
-    return (None, ABSENT) if len(content) > _LONGEST else _written(content.strip())
-
-
-def _written(text: str) -> tuple[str | None, Any]:
-    """A call as Python writes it. Arguments without names, and those that JSON has no form for, stay a text."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            call = ast.parse(text, mode="eval").body
-        if not isinstance(call, ast.Call) or not isinstance(call.func, (ast.Name, ast.Attribute)):
-            return None, ABSENT
-        name, inside = ast.unparse(call.func), text[text.index("(") :]
-        if call.args or any(keyword.arg is None for keyword in call.keywords):
-            return name, inside
-        values = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None, ABSENT
-    try:
-        return name, json.loads(json.dumps(values))
-    except (TypeError, ValueError):
-        return name, inside
-
-
-def _error(answered: Object) -> dict[str, Any]:
-    given = answered.get("error")
-    told = given if isinstance(given, dict) else answered
-    texts = (told.get("message"), told.get("content"), given)
-    message = next((text for text in texts if isinstance(text, str)), "")
-    kind = text_of(told.get("error_type")) or (text_of(told.get("type")) if told is given else None)
-    return {"type": kind or _ERROR, "message": message}
+    return isinstance(content, str) and written_call(content) is not None
 
 
 def _latency(metadata: Object) -> float | None:
@@ -156,32 +82,29 @@ def _named(tool: str, told: Object | None = None) -> ToolCalled:
     told = told or {}
     arguments = next((told[key] for key in ("tool_arguments", "tool_args", "tool_input") if key in told), ABSENT)
     result = next((told[key] for key in ("tool_result", "tool_output") if key in told), ABSENT)
-    return _call(tool, _parsed(arguments), result, {})
+    return _call(tool, arguments, result, {})
 
 
 def _listed(item: Object) -> ToolCalled:
     """One of `tool_calls`: OpenAI's form, or a mapping with `name` or `tool`."""
     inner = part(item, "function") or item
     named = (inner.get("name"), item.get("tool"), item.get("tool_name"))
-    tool = next((name for name in named if isinstance(name, str) and name), "unknown")
+    tool = next((name for name in named if isinstance(name, str) and name), _UNKNOWN)
     arguments = next((inner[key] for key in ("arguments", "args", "input", "parameters") if key in inner), ABSENT)
     result = next((item[key] for key in ("result", "output", "response") if key in item), ABSENT)
-    return _call(tool, _parsed(arguments), result, item)
+    return _call(tool, arguments, result, item)
 
 
 def _call(tool: str, arguments: Any, result: Any, told: Object) -> ToolCalled:
     failure = told.get("error")
-    error = None
-    if failure:
-        error = _error({"error": failure} if isinstance(failure, (str, dict)) else {})
-    unknown = arguments is ABSENT or arguments is None
-    return ToolCalled(
-        tool,
-        {} if unknown else arguments,
-        result=ABSENT if error else result,
-        error=error,
+    output = {"type": "error", **failure} if isinstance(failure, dict) else {"type": "error", "message": failure}
+    asked = {"type": "tool_call", "tool": tool, "arguments": None if arguments is ABSENT else arguments}
+    call = logged_call(asked, output if failure else {} if result is ABSENT else {"output": result})
+    assert call is not None
+    return replace(
+        call,
         is_error=told.get("is_error") is True or told.get("status") == "error",
         id=text_of(told.get("id")) or text_of(told.get("tool_call_id")),
         latency_ms=_latency(told),
-        extra={"arguments": "not recorded"} if unknown else {},
+        extra=_NOT_RECORDED if arguments is ABSENT or arguments is None else {},
     )

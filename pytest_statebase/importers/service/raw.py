@@ -14,6 +14,8 @@ from ..messages import time_text
 
 FORMAT: Final = 1
 SUFFIX: Final = ".pulled.json"
+_NO_TIME = "1970-01-01"
+"""What stands where no time was recorded, for clients that demand one."""
 _LISTS = ("turns", "versions", "traces", "memories")
 _REMEDY = "Pull the session again into another directory."
 
@@ -107,8 +109,9 @@ def number_of(value: Any) -> int | None:
 
 
 def time_of(item: Object, *keys: str) -> str | None:
-    """When something happened, as text: the first of the keys that says it."""
-    return next((found for key in (*keys, "created_at") if (found := time_text(item.get(key)))), None)
+    """When something happened, as text: the first of the keys that says it, and means it."""
+    times = (time_text(item.get(key)) for key in (*keys, "created_at"))
+    return next((found for found in times if found and not found.startswith(_NO_TIME)), None)
 
 
 def moment(text: str | None) -> datetime | None:

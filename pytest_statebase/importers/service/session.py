@@ -98,7 +98,8 @@ class _Reader:
         versions = _checked(pulled.versions, where) or _told_by_turns(pulled.turns)
         self._initial = initial_state(versions, pulled.turns, pulled.traces)
         later = [version for version in versions if version["version"] > 0]
-        places = places_of(pulled.turns, later, pulled.traces)
+        self._traced = Traced(pulled.turns, later, pulled.traces)
+        places = places_of(pulled.turns, later, self._traced)
         self.aligned = counted(places)
         self._beside: dict[int, list[_Placed]] = {}
         for one in self._placed(later, places):
@@ -141,7 +142,8 @@ class _Reader:
                 yield calls[-1]
         if text is not None:
             yield from told_calls(text, calls)
-            yield _added(text, number)
+            if text.get("partial") is not True:
+                yield _added(text, number)
 
     def _take(self, slot: int) -> list[_Placed]:
         """What has that slot, in order."""
@@ -155,8 +157,7 @@ class _Reader:
             position = max(position, place.position)
             states[version["version"]] = version.get("state")
             found.append(_Placed(_version(version, place, states), place, (position, 0)))
-        traced = Traced(self._turns, versions, self._pulled.traces)
-        for memory, place in memory_places(self._turns, self._pulled.memories, traced):
+        for memory, place in memory_places(self._turns, self._pulled.memories, self._traced):
             event = _memory(memory, place)
             if event is not None:
                 found.append(_Placed(event, place, (place.position if place.position >= 0 else 1 << 60, 1)))

@@ -30,12 +30,11 @@ class Place:
     trace: Object = field(default_factory=dict)
 
 
-def places_of(turns: list[Object], versions: list[Object], traces: list[Object]) -> list[Place]:
+def places_of(turns: list[Object], versions: list[Object], told: Traced) -> list[Place]:
     """The place of each version, in the order of the versions; none lies before that of an earlier version.
 
-    turns, versions: oldest first; version 0 is not among them. traces: as the service lists them.
+    turns, versions: oldest first; version 0 is not among them. told: what the traces tell of them.
     """
-    told = Traced(turns, versions, traces)
     states = _by_states(turns, versions, told.initial)
     clock = _Clock(turns)
     found: list[Place] = []
@@ -46,8 +45,11 @@ def places_of(turns: list[Object], versions: list[Object], traces: list[Object])
         seen = states.get(number)
         if place is None:
             place = seen or clock.place(version) or Place(before.slot, "order")
-        elif seen is not None and seen.slot == place.slot:
-            place = Place(place.slot, "traces", seen.between, place.position, place.trace)
+        else:
+            # Calls that left no trace of their own: the times tell what came before them.
+            between = seen.between if seen is not None and seen.slot == place.slot else None
+            slot = place.slot if between else clock.among(version, place.slot, told.slot_after(place.slot))
+            place = Place(slot, "traces", between, place.position, place.trace)
         if place.slot < before.slot:
             place = Place(before.slot, place.how, None, place.position, place.trace)
         found.append(place)
@@ -77,7 +79,12 @@ class Traced:
         self._turns_in_order = actions[_ADDED] == len(turns)
         in_order = actions[_UPDATED] + actions[_ROLLED_BACK] == len(versions)
         self._waiting = [version["version"] for version in versions] if in_order else []
+        self._added: list[int] = []
         self._read(ordered)
+
+    def slot_after(self, slot: int) -> int:
+        """The first traced turn from that one on; its own index where there is none."""
+        return next((index for index in self._added if index >= slot), slot)
 
     def _read(self, traces: list[Object]) -> None:
         slot: int | None = 0
@@ -87,6 +94,7 @@ class Traced:
             if action == _ADDED:
                 index = self._turn(trace, added)
                 slot = None if index is None else index + 1
+                self._added += [] if index is None else [index]
                 added += 1
             elif action == "session.created":
                 self.initial = details_of(trace).get("initial_state")
@@ -167,6 +175,14 @@ class _Clock:
         times = [moment(time_of(turn)) for turn in turns]
         known = [time for time in times if time is not None]
         self._times = known if len(known) == len(times) and known == sorted(known) else None
+        self._all = times
+
+    def among(self, item: Object, first: int, last: int) -> int:
+        """The first turn from `first` to `last` that was added no earlier; the last one where no time tells."""
+        at = moment(time_of(item, "updated_at"))
+        while first < last and (at is None or (added := self._all[first]) is None or added < at):
+            first += 1
+        return first
 
     def place(self, item: Object) -> Place | None:
         at = moment(time_of(item, "updated_at"))

@@ -1,0 +1,186 @@
+"""`pytest-statebase pull`."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import click
+
+from ..errors import OptionError
+from .output import counted, say, warn
+from .progress import Progress
+from .targets import shown
+
+if TYPE_CHECKING:
+    from ..importers.service import PulledSession
+    from ..pull import Api, Found, Outcome, Pull
+
+_ADDRESS = "https://api.statebase.org"
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+@click.command("pull")
+@click.argument("sessions", nargs=-1, metavar="[SESSION]...")
+@click.option("--agent", metavar="ID", help="The sessions of this agent.")
+@click.option("--since", metavar="TIME", help="Sessions active since then: 24h, 7d, 2026-11-29, 2026-11-29T08:00Z.")
+@click.option("--failed", is_flag=True, help="Keep only sessions in which a turn looks wrong.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The newest N; with --failed, N that are kept.")
+@click.option(
+    "--out",
+    default="fixtures",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The directory for the cassettes. It is made where it does not exist.",
+)
+@click.option("--base-url", metavar="URL", help=f"The service.  [default: STATEBASE_BASE_URL, else {_ADDRESS}]")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1, max=600),
+    default=30.0,
+    show_default=True,
+    help="Seconds without a byte.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be pulled and how long that takes, and stop.")
+def command(
+    sessions: tuple[str, ...],
+    agent: str | None,
+    since: str | None,
+    failed: bool,
+    limit: int | None,
+    out: Path,
+    base_url: str | None,
+    timeout: float,
+    dry_run: bool,
+) -> None:
+    """Make cassettes of sessions of a StateBase service.
+
+    Give SESSION ids, or at least one of --agent, --since, --failed and --limit. The key comes from the environment
+    variable STATEBASE_API_KEY; it is never shown and never written.
+
+    Each session becomes a record (NAME.record.yaml, the evidence), a proposed plan (NAME.session.yaml, yours to edit)
+    and what the service answered (NAME.pulled.json), all without secrets. What exists is never written over. Stopped
+    in the middle, the same command goes on; run again, it changes nothing.
+
+    Exit code 1 where a session could not be had; the others are pulled all the same.
+    """
+    from ..pull import Api, Pull, Wanted, find_sessions, since_time
+
+    listed = Wanted(agent, None if since is None else since_time(since, datetime.now(UTC)), None if failed else limit)
+    if bool(sessions) == bool(agent or since or failed or limit):
+        what = "either sessions are named, or chosen by --agent, --since, --failed or --limit"
+        raise OptionError(what, remedy="`pytest-statebase pull --help` tells them all.")
+    key = os.environ.get("STATEBASE_API_KEY")
+    address = base_url or os.environ.get("STATEBASE_BASE_URL") or _ADDRESS
+    _check_key(key, address)
+    with Progress("sessions") as bar, Api(address, key, timeout=timeout, told=bar.warn) as api:
+        pulling = Pull(api, out, only_failed=failed)
+        found = _named(sessions) if sessions else find_sessions(api, listed)
+        _tell_estimate(bar, api, [one for one in found if not pulling.is_whole(one)], named=bool(sessions))
+        if dry_run:
+            for one in found:
+                say(f"{one.id}  {_facts(one)}")
+            return
+        run = _Run(bar, failed, limit if failed else None)
+        try:
+            run.all(pulling, found)
+        finally:
+            pulling.store.finish()
+            run.tell_end(api, out)
+    if run.counts["failed"] or run.counts["expired"]:
+        raise click.exceptions.Exit(1)
+
+
+def _named(sessions: tuple[str, ...]) -> list[Found]:
+    from ..pull import Found
+
+    return [Found(name) for name in dict.fromkeys(sessions)]
+
+
+def _check_key(key: str | None, address: str) -> None:
+    """Nobody is asked without a key but a server on this machine, and no key goes over an open line unsaid."""
+    is_local = (urlsplit(address).hostname or "") in _LOCAL
+    if not (key or "").strip() and not is_local:
+        remedy = "Set it to a key of the service: export STATEBASE_API_KEY=…"
+        raise OptionError("STATEBASE_API_KEY is not set", remedy=remedy)
+    if key and address.startswith("http:") and not is_local:
+        warn("The address begins with http: the key goes to the service unencrypted.")
+
+
+def _tell_estimate(bar: Progress, api: Api, found: list[Found], *, named: bool) -> None:
+    """How much there is to do, before it is begun."""
+    from ..pull import estimate
+
+    turns, requests = estimate(found)
+    of_turns = "" if named else f" with {counted(turns, 'turn')}"
+    rate = f", about {max(1, round(requests / api.limit))} min at {api.limit:,} a minute" if api.limit else ""
+    if found:
+        bar.warn(f"Estimate: {counted(len(found), 'session')}{of_turns}, at least {requests:,} requests{rate}.")
+
+
+def _facts(found: Found) -> str:
+    facts = ["turns unknown" if found.turns is None else counted(found.turns, "turn")]
+    facts += [f"active {found.updated_at}"] if found.updated_at else []
+    facts += [f"expires {found.expires_at}"] if found.expires_at else []
+    return ", ".join(facts)
+
+
+class _Run:
+    """What is said of one run."""
+
+    def __init__(self, bar: Progress, only_failed: bool, most: int | None) -> None:
+        self._bar = bar
+        self._only_failed = only_failed
+        self._most = most
+        self.counts: Counter[str] = Counter()
+        self._wrong = 0
+
+    def all(self, pulling: Pull, found: list[Found]) -> None:
+        self._bar.expect(len(found))
+        for one in self._bar.count(found):
+            if self._most is not None and self.counts["pulled"] >= self._most:
+                break
+            self._bar.about(one.id)
+            outcome = pulling.one(one)
+            self.counts[outcome.what] += 1
+            self._tell(outcome)
+
+    def _tell(self, outcome: Outcome) -> None:
+        if outcome.error is not None:
+            self._bar.warn(f"Not pulled: {outcome.error}")
+        elif outcome.session is not None and outcome.what != "passed":
+            for line in _lines(outcome.id, outcome.session):
+                self._bar.say(line)
+            self._wrong += len(outcome.session.failing)
+
+    def tell_end(self, api: Api, out: Path) -> None:
+        counts = self.counts
+        told = [f"{counts['pulled'] + counts['completed']:,} pulled", f"{counts['unchanged']:,} unchanged"]
+        told += [f"{counts['passed']:,} without a failure"] if self._only_failed else []
+        told += [f"{counts['expired']:,} expired"] if counts["expired"] else []
+        told += [f"{counts['failed']:,} not pulled"] if counts["failed"] else []
+        again = f", {api.repeated:,} of them repeated" if api.repeated else ""
+        waited = f", {api.waited:,.0f} s waited" if api.waited >= 1 else ""
+        self._bar.say(f"{counted(counts.total(), 'session')}: {', '.join(told)}; in {shown(out)}")
+        self._bar.say(f"{counted(api.requests, 'request')}{again}{waited}")
+        if self._wrong:
+            self._bar.say(
+                f"{counted(self._wrong, 'turn')} proposed as failing. Check each: `pytest-statebase show ID`."
+            )
+
+
+def _lines(id: str, session: PulledSession) -> list[str]:
+    """What is to be known of a session that was pulled."""
+    ledger = session.imported.ledger
+    calls = sum(len(turn.calls) for turn in ledger.turns)
+    aligned = ", ".join(f"{count:,} by {how}" for how, count in session.aligned.items())
+    lines = [f"{id}  {counted(len(ledger.turns), 'turn')}, {counted(calls, 'call')}"]
+    grade = {"fully": "replayable", "partly": "partly replayable", "not": "not replayable"}[session.replayable.grade]
+    lines.append(f"  {grade}" + (f"; state versions placed: {aligned}" if aligned else ""))
+    lines += [f"    {reason}" for reason in session.replayable.reasons]
+    lines += [f"  turn {number} looks wrong: {'; '.join(why)}" for number, why in sorted(session.failing.items())]
+    return lines
