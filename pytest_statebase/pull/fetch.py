@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ..errors import PullError
 from ..importers.service.raw import Object, Pulled, details_of, moment, number_of, part, text_of, time_of
+from ..importers.service.versions import Traced, rolled_back_to
 from .api import Api, Refused
 from .pages import MOST, PAGE, data_of, object_of, pages, quoted
 
@@ -184,24 +185,24 @@ class _Fetching:
         self, turns: list[Object], versions: list[Object], traces: list[Object], memories: list[Object]
     ) -> list[str]:
         """The ids of those traces whose details nothing else tells."""
-        ids = {turn.get("id") for turn in turns}
-        known = {memory.get("id") for memory in memories}
+        ids = {text_of(turn.get("id")) for turn in turns}
+        known = {text_of(memory.get("id")) for memory in memories}
         actions = Counter(text_of(trace.get("action")) for trace in traces)
-        later = sum(version["version"] > 0 for version in versions)
-        in_order = actions["state.updated"] + actions["state.rolled_back"] == later
+        later = [version for version in versions if version["version"] > 0]
+        in_order = actions["state.updated"] + actions["state.rolled_back"] == len(later)
+        settled = _settled_rollbacks(versions, Traced(turns, later, traces)) if in_order else set()
         needed = []
         for trace in traces:
-            if details_of(trace) or not text_of(trace.get("id")):
-                continue
-            action, about = trace.get("action"), text_of(trace.get("resource_id"))
-            if (
-                action == "state.rolled_back"
-                or (action == "state.updated" and not in_order)
-                or (action == "turn.added" and about not in ids and actions["turn.added"] != len(turns))
-                or (action == "memory.created" and about not in known)
-                or (action == "session.created" and not any(version["version"] == 0 for version in versions))
-            ):
-                needed.append(str(trace["id"]))
+            name, about = text_of(trace.get("id")), text_of(trace.get("resource_id"))
+            is_needed = {
+                "state.rolled_back": name not in settled,
+                "state.updated": not in_order,
+                "turn.added": about not in ids and actions["turn.added"] != len(turns),
+                "memory.created": about not in known,
+                "session.created": len(later) == len(versions),
+            }
+            if name and not details_of(trace) and is_needed.get(text_of(trace.get("action")) or ""):
+                needed.append(name)
         return needed
 
     def _detailed(self, traces: list[Object], needed: list[str]) -> list[Object]:
@@ -219,6 +220,17 @@ class _Fetching:
             {**trace, "details": details[name]} if name in details else trace
             for name, trace in zip(names, traces, strict=True)
         ]
+
+
+def _settled_rollbacks(versions: list[Object], traced: Traced) -> set[str | None]:
+    """The ids of the traces of rollbacks whose target and reason the state history tells."""
+    states = {version["version"]: version.get("state") for version in versions}
+    reasons = {version["version"]: text_of(version.get("reasoning")) for version in versions}
+    return {
+        text_of(place.trace.get("id"))
+        for number, place in traced.versions.items()
+        if reasons.get(number) and rolled_back_to(number, states) is not None
+    }
 
 
 def _number(pair: tuple[int | None, Object]) -> int:

@@ -136,7 +136,7 @@ class Faults:
 
 def served(sessions: int, turns: int) -> Served:
     """The sessions behind the faults. Set up, it is to be entered."""
-    found = Served(client(sessions, turns), key=KEY, app=partial(Faults, slow=0.8))
+    found = Served(client(sessions, turns), key=KEY, app=partial(Faults, slow=1.5))
     # Each answer that is broken off would be told.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     return found
@@ -179,7 +179,7 @@ def story(ledger: Ledger) -> list[Any]:
 
 def pull_all(url: str, out: Path, *, slept: Callable[[float], None] = lambda seconds: None) -> tuple[Counter[str], Api]:
     """Pull every session; what became of them."""
-    with Api(url, KEY, timeout=0.5, sleep=slept) as api:
+    with Api(url, KEY, timeout=1.0, sleep=slept) as api:
         pulling = Pull(api, out)
         outcomes = Counter(pulling.one(found).what for found in find_sessions(api, Wanted(agent="support")))
         pulling.store.finish()

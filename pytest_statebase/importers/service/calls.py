@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from ...ledger import ToolCalled
 from ...statebase.toolturns import logged_call, written_call
 from ...values import ABSENT
-from .raw import Object, objects, part, text_of, time_of
+from .raw import Object, part, text_of, time_of
 
 _UNKNOWN: Final = "unknown"
 _NOT_RECORDED: Final = {"arguments": "not recorded"}
@@ -69,7 +69,8 @@ def _told(metadata: Object) -> Iterator[ToolCalled]:
         for item in listed:
             if isinstance(item, str) and item:
                 yield _named(item)
-        yield from (_listed(item) for item in objects(listed))
+            elif isinstance(item, Mapping):
+                yield _listed(item)
         return
     used = next((metadata[key] for key in ("tool_used", "tools_used", "tool_name") if metadata.get(key)), None)
     for name in used if isinstance(used, list) else [used]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -149,14 +149,3 @@ def _time(pair: tuple[datetime | None, Object]) -> datetime:
 def details_of(trace: Object) -> Object:
     """A trace's details; empty where the list left them out."""
     return part(trace, "details")
-
-
-def without_nulls(item: Object, *kept: str) -> dict[str, Any]:
-    """The object without the keys that say nothing, but for `kept`."""
-    return {key: value for key, value in item.items() if value is not None or key in kept}
-
-
-def objects(values: Any) -> Iterator[Object]:
-    """The objects among the values of a list."""
-    if isinstance(values, list):
-        yield from (value for value in values if isinstance(value, Mapping))

@@ -26,7 +26,7 @@ from ..proposal import first_words, propose_plan
 from .calls import call_of, is_call, told_calls
 from .findings import Replayable, grade, reasons_to_fail
 from .raw import Object, Pulled, details_of, moment, number_of, part, text_of, time_of
-from .versions import Place, Traced, counted, initial_state, memory_places, places_of
+from .versions import Place, Traced, counted, initial_state, memory_places, places_of, rolled_back_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class _Reader:
         self._initial = initial_state(versions, pulled.turns, pulled.traces)
         later = [version for version in versions if version["version"] > 0]
         self._traced = Traced(pulled.turns, later, pulled.traces)
-        places = places_of(pulled.turns, later, self._traced)
+        places = places_of(pulled.turns, later, self._traced, self._initial)
         self.aligned = counted(places)
         self._beside: dict[int, list[_Placed]] = {}
         for one in self._placed(later, places):
@@ -227,12 +227,14 @@ def _version(version: Object, place: Place, states: Mapping[int, Any]) -> StateE
         text_of(version.get("reasoning")) or text_of(details.get("reasoning")) or text_of(trace.get("reasoning"))
     )
     at = time_of(version, "updated_at") or time_of(trace, "timestamp")
+    is_back = trace.get("action") == "state.rolled_back"
     target = number_of(details.get("to_version"))
-    if trace.get("action") == "state.rolled_back" and target is not None:
+    if is_back and target is None:
+        target = rolled_back_to(number, states)
+    if is_back and target is not None:
         reason = text_of(details.get("reason")) or reasoning
         return StateRolledBack(number, target, state, reason, actor, at)
-    extra = {} if trace.get("action") != "state.rolled_back" else {"rolled_back": True}
-    return StateUpdated(number, state, reasoning, actor, at, extra=extra)
+    return StateUpdated(number, state, reasoning, actor, at, extra={"rolled_back": True} if is_back else {})
 
 
 def _memory(memory: Object, place: Place) -> MemoryAdded | None:

@@ -30,12 +30,13 @@ class Place:
     trace: Object = field(default_factory=dict)
 
 
-def places_of(turns: list[Object], versions: list[Object], told: Traced) -> list[Place]:
+def places_of(turns: list[Object], versions: list[Object], told: Traced, initial: Any) -> list[Place]:
     """The place of each version, in the order of the versions; none lies before that of an earlier version.
 
     turns, versions: oldest first; version 0 is not among them. told: what the traces tell of them.
+    initial: version 0; None where it is not known.
     """
-    states = _by_states(turns, versions, told.initial)
+    states = _by_states(turns, versions, initial)
     clock = _Clock(turns)
     found: list[Place] = []
     for version in versions:
@@ -64,14 +65,12 @@ def counted(places: list[Place]) -> dict[str, int]:
 class Traced:
     """What the traces tell: the place of versions and memories among the turns.
 
-    versions: by number. memories: the trace of each, with its place. initial: the state with which the session was
-    created, None where no trace tells it.
+    versions: by number. memories: the trace of each, with its place.
     """
 
     def __init__(self, turns: list[Object], versions: list[Object], traces: list[Object]) -> None:
         self.versions: dict[int, Place] = {}
         self.memories: list[Place] = []
-        self.initial: Any = None
         self._turns = {turn["id"]: index for index, turn in enumerate(turns) if isinstance(turn.get("id"), str)}
         self._numbers = {number_of(turn.get("turn_number")): index for index, turn in enumerate(turns)}
         ordered = oldest_first(traces)
@@ -96,8 +95,6 @@ class Traced:
                 slot = None if index is None else index + 1
                 self._added += [] if index is None else [index]
                 added += 1
-            elif action == "session.created":
-                self.initial = details_of(trace).get("initial_state")
             elif slot is not None and action == _REMEMBERED:
                 self.memories.append(Place(slot, "traces", None, position, trace))
             elif action in (_UPDATED, _ROLLED_BACK):
@@ -208,6 +205,15 @@ def memory_places(turns: list[Object], memories: list[Object], traced: Traced) -
         found.append((whole if whole is not None else told, place))
     found += [(memory, clock.place(memory) or Place(len(turns), "order")) for memory in left]
     return found
+
+
+def rolled_back_to(number: int, states: Mapping[int, Any]) -> int | None:
+    """The version that a rollback went back to: the one earlier version with the same state.
+
+    states: by number. None where there are several, or none.
+    """
+    found = [earlier for earlier, state in states.items() if earlier < number and state == states[number]]
+    return found[0] if len(found) == 1 else None
 
 
 def initial_state(versions: list[Object], turns: list[Object], traces: list[Object]) -> Any:
