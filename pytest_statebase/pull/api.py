@@ -200,7 +200,8 @@ class Api:
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, _Again) and error.after is not None:
             return _short_enough(error.after)
-        return float(self._tenacity.wait_exponential_jitter(initial=0.5, max=30, jitter=0.25)(state))
+        pauses = self._tenacity.wait_exponential(multiplier=0.5, max=30) + self._tenacity.wait_random(0, 0.25)
+        return float(pauses(state))
 
     def _tell(self, state: tenacity.RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
