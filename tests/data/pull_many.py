@@ -177,9 +177,11 @@ def story(ledger: Ledger) -> list[Any]:
     return told
 
 
-def pull_all(url: str, out: Path, *, slept: Callable[[float], None] = lambda seconds: None) -> tuple[Counter[str], Api]:
+def pull_all(
+    url: str, out: Path, *, timeout: float = 1.0, slept: Callable[[float], None] = lambda seconds: None
+) -> tuple[Counter[str], Api]:
     """Pull every session; what became of them."""
-    with Api(url, KEY, timeout=1.0, sleep=slept) as api:
+    with Api(url, KEY, timeout=timeout, sleep=slept) as api:
         pulling = Pull(api, out)
         outcomes = Counter(pulling.one(found).what for found in find_sessions(api, Wanted(agent="support")))
         pulling.store.finish()

@@ -34,6 +34,7 @@ def answering(respond: Respond) -> Iterator[tuple[str, list[str]]]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
             asked.append(self.path)
