@@ -12,6 +12,7 @@ from ..errors import StatebaseError
 from .output import printable
 
 _COMMANDS = {
+    "init": "init",
     "pull": "pull",
     "import": "import_",
     "show": "show",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from ..errors import OptionError
-from .output import counted, say, warn
+from .output import columns, counted, say, warn
 from .progress import Progress
 from .targets import shown
 
@@ -182,5 +183,12 @@ def _lines(id: str, session: PulledSession) -> list[str]:
     grade = {"fully": "replayable", "partly": "partly replayable", "not": "not replayable"}[session.replayable.grade]
     lines.append(f"  {grade}" + (f"; state versions placed: {aligned}" if aligned else ""))
     lines += [f"    {reason}" for reason in session.replayable.reasons]
-    lines += [f"  turn {number} looks wrong: {'; '.join(why)}" for number, why in sorted(session.failing.items())]
-    return lines
+    for number, reasons in sorted(session.failing.items()):
+        lines += [f"  turn {number} looks wrong:", *(f"    {reason}" for reason in reasons)]
+    return [part for line in lines for part in _fitting(line)]
+
+
+def _fitting(line: str) -> list[str]:
+    """A line in as many as the terminal needs for it."""
+    blanks = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.wrap(line, columns(), subsequent_indent=blanks, break_on_hyphens=False)

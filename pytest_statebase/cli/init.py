@@ -1,0 +1,146 @@
+"""`pytest-statebase init`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from .. import __version__
+from ..errors import FileError, OptionError
+from .output import say
+from .project import Project, find_project
+from .targets import shown
+from .workflows import pull_workflow, replay_workflow
+
+_AGENT = re.compile(r"[\w.]+:[\w.]+", re.ASCII)
+_TOOL = re.compile(r"[\w.]+:[\w.*?\[\]]+|mcp(:\*)?", re.ASCII)
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}")
+_PLACE = re.compile(r"[A-Za-z0-9._/-]+")
+_CONFTEST = '''\
+import pytest
+
+
+@pytest.fixture
+def statebase_agent():
+    """The agent under test: return it, or a class that makes it."""
+    from myapp.agent import SupportAgent
+
+    return SupportAgent
+'''
+
+
+@click.command("init")
+@click.option("--agent", metavar="MODULE:ATTR", help="The agent under test.")
+@click.option("--tools", multiple=True, metavar="PATTERN", help="Its tools, such as myapp.tools:*; several times.")
+@click.option("--out", default="fixtures", show_default=True, metavar="DIR", help="The directory for the cassettes.")
+@click.option("--ci", is_flag=True, help="Also a GitHub workflow that replays on every pull request.")
+@click.option(
+    "--pull",
+    is_flag=True,
+    help="Also a scheduled GitHub workflow that pulls failures before they expire, and proposes them.",
+)
+@click.option("--agent-id", metavar="ID", help="With --pull: the agent's id in StateBase, to pull its sessions alone.")
+def command(agent: str | None, tools: tuple[str, ...], out: str, ci: bool, pull: bool, agent_id: str | None) -> None:
+    """Set a project up for replays.
+
+    Writes pytest.ini where the project has no file with pytest's settings, and the directory for the cassettes; else
+    the lines to add are printed. Nothing that exists is changed.
+    """
+    _check(agent, _AGENT, "--agent", "myapp.agent:SupportAgent")
+    for tool in tools:
+        _check(tool, _TOOL, "--tools", "myapp.tools:*")
+    _check(agent_id, _ID, "--agent-id", "customer-support")
+    _check(out, _PLACE, "--out", "fixtures")
+    if Path(out).is_absolute() or ".." in Path(out).parts or out.startswith("-"):
+        raise OptionError(f"--out: {out!r} is not inside the project", remedy="Give a directory such as fixtures.")
+    if agent_id and not pull:
+        raise OptionError("--agent-id goes with --pull", remedy="Give both, or none.")
+    project = find_project()
+    lines = _ini(agent, tools, out)
+    if project.ini is None:
+        _write(project.root / "pytest.ini", "[pytest]\n" + _as_ini(lines))
+    else:
+        _say_missing(project, lines)
+    _make(project.root / out)
+    if agent is None and not project.text("statebase_agent") and not (project.root / "conftest.py").exists():
+        say("\nWhere the agent comes from is still to be said: with --agent, or in conftest.py like this:\n")
+        say(_CONFTEST)
+    workflows = project.root / ".github" / "workflows"
+    if ci:
+        _write(workflows / "statebase-replay.yml", replay_workflow(__version__))
+    if pull:
+        _write(workflows / "statebase-pull.yml", pull_workflow(__version__, out, agent_id))
+        say("Add the service's key to the repository's secrets as STATEBASE_API_KEY, and allow workflows to make")
+        say("pull requests (Settings, Actions, General).")
+
+
+def _check(text: str | None, pattern: re.Pattern[str], option: str, example: str) -> None:
+    """Nothing else is written to files that run later."""
+    if text is not None and pattern.fullmatch(text) is None:
+        raise OptionError(f"{option}: {text!r} cannot be meant", remedy=f"Give it like {example}.")
+
+
+def _ini(agent: str | None, tools: tuple[str, ...], out: str) -> dict[str, list[str]]:
+    """The settings, each with its values."""
+    lines = {} if out == "fixtures" else {"statebase_cassettes": [out]}
+    lines |= {"statebase_agent": [agent]} if agent else {}
+    return lines | ({"statebase_tools": list(tools)} if tools else {})
+
+
+def _as_ini(lines: dict[str, list[str]]) -> str:
+    told = []
+    for key, values in lines.items():
+        told += [f"{key} = {values[0]}"] if len(values) == 1 else [f"{key} =", *(f"    {value}" for value in values)]
+    return "".join(f"{line}\n" for line in told)
+
+
+def _as_toml(lines: dict[str, list[str]]) -> str:
+    told = []
+    for key, values in lines.items():
+        quoted = ", ".join(f'"{value}"' for value in values)
+        told.append(f"{key} = {quoted}" if key == "statebase_agent" else f"{key} = [{quoted}]")
+    return "".join(f"{line}\n" for line in told)
+
+
+def _say_missing(project: Project, lines: dict[str, list[str]]) -> None:
+    """The settings that a project's own file lacks, as it would say them."""
+    assert project.ini is not None
+    missing = {key: values for key, values in lines.items() if not project.values.get(key)}
+    where = shown(project.ini)
+    if not missing:
+        say(f"{where} stays as it is")
+        return
+    is_toml = project.ini.suffix == ".toml"
+    table = "[tool.pytest.ini_options]" if project.ini.name == "pyproject.toml" else "[pytest]"
+    table = "[tool:pytest]" if project.ini.name == "setup.cfg" else table
+    say(f"{where} stays as it is. Add to {table}:\n")
+    say(_as_toml(missing) if is_toml else _as_ini(missing))
+
+
+def _make(directory: Path) -> None:
+    if directory.is_dir():
+        say(f"{shown(directory)} is there already")
+        return
+    try:
+        directory.mkdir(parents=True)
+    except OSError as error:
+        what = f"the directory cannot be made: {error.strerror or error}"
+        raise FileError(what, where=shown(directory), remedy="Give another --out.") from None
+    say(f"{shown(directory)} made")
+
+
+def _write(path: Path, text: str) -> None:
+    from ..cassette.files import write_atomic
+
+    if path.exists():
+        say(f"{shown(path)} is there already, and stays as it is")
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"the directory cannot be made: {error.strerror or error}"
+        raise FileError(what, where=shown(path.parent), remedy="Make room for it.") from None
+    write_atomic(path, text.encode())
+    say(f"{shown(path)} written")
