@@ -89,6 +89,9 @@ def command(
         run = _Run(bar, failed, limit if failed else None)
         try:
             run.all(pulling, found)
+        except KeyboardInterrupt:
+            bar.warn("Stopped. What was pulled is kept: run the same command again to go on.")
+            raise
         finally:
             pulling.store.finish()
             run.tell_end(api, out)

@@ -26,6 +26,8 @@ _TRIES = 40
 _SLOWEST = 4
 """How many times the time limit an answer may take in all, if something of it comes all the time."""
 _LONGEST_WAIT = 3600.0
+_LONG = 2.0
+"""Seconds from which on it is said why nothing happens."""
 _REPEATED = frozenset({408, 425, 429, 500, 502, 503, 504})
 _RESUME = "What was pulled so far is kept: run the same command again to go on."
 
@@ -62,7 +64,7 @@ class Api:
     """GET requests to one service. Use it as a context manager.
 
     base_url: without `/v1`. key: of the service; it is sent and never shown. timeout: seconds without a byte. told:
-    gets a sentence wherever it waits. sleep, now: of the clock, for tests.
+    gets a sentence wherever it waits for long. sleep, now: of the clock, for tests.
 
     requests, repeated, waited: how many were sent, how many of them because one before had failed, and the seconds
     that were spent waiting. limit: the requests that the service allows in its window, where it says so.
@@ -207,7 +209,8 @@ class Api:
         error = state.outcome.exception() if state.outcome else None
         pause = state.next_action.sleep if state.next_action else 0.0
         self.repeated += 1
-        self._told(f"{error}; again in {_seconds(pause)}")
+        if pause >= _LONG:
+            self._told(f"{error}; again in {_seconds(pause)}")
 
     def _wait(self, seconds: float) -> None:
         self.waited += seconds
