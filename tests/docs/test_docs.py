@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -155,6 +157,21 @@ def assert_shown(excerpt: str, result: pytest.RunResult) -> None:
     result.stdout.fnmatch_lines([re.sub(r"\[", "[[]", line).replace("…", "*") for line in timeless if line])
 
 
+@contextmanager
+def serving(pytester: pytest.Pytester, command: str, said: str) -> Iterator[str]:
+    """A server that a page starts, on any free port: its address. said: what it prints before that."""
+    own = [sys.executable, "-m", "pytest_statebase.cli", *shlex.split(command)[1:], "--port=0"]
+    server = pytester.popen(own, stdout=subprocess.PIPE)
+    try:
+        told = server.stdout.readline().decode()
+        assert told.startswith(said), told
+        yield told.split()[-1]
+    finally:
+        server.terminate()
+        server.stdout.close()
+        server.wait()
+
+
 TOURS = [page for page in PAGES if re.search(r"^<!-- run: ", page.read_text(encoding="utf-8"), re.MULTILINE)]
 INI = """
 [pytest]
@@ -165,17 +182,25 @@ statebase_tools = support_agent.tools:*
 
 
 @pytest.mark.parametrize("page", TOURS, ids=lambda page: page.stem)
-def test_the_tour_of_a_page(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, page: Path) -> None:
+def test_the_tour_of_a_page(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, page: Path
+) -> None:
     """Writes the files and runs the commands of a page in order; each must print what is said of it."""
     monkeypatch.setenv("COLUMNS", "100")
     text = page.read_text(encoding="utf-8")
     if "<!-- setup: the sample agent -->" in text:
         shutil.copytree(ROOT / "fixtures", pytester.path / "fixtures")
         pytester.makeini(INI)
+    servers = ExitStack()
+    request.addfinalizer(servers.close)
     for step in BLOCK.finditer(text):
         path = pytester.path / step["name"]
         if step["what"] == "file":
+            path.parent.mkdir(exist_ok=True)
             path.write_text(step["text"], encoding="utf-8")
+        elif step["what"] == "serve":
+            address = servers.enter_context(serving(pytester, step["text"], step["name"]))
+            monkeypatch.setenv("STATEBASE_BASE_URL", address)
         elif step["what"] == "edit":
             before = path.read_text(encoding="utf-8")
             assert before.count(step["text"]) == 1
@@ -187,7 +212,7 @@ def test_the_tour_of_a_page(pytester: pytest.Pytester, monkeypatch: pytest.Monke
 
 
 def test_there_are_tours() -> None:
-    assert {page.stem for page in TOURS} >= {"README", "first-cassette", "verdicts", "rules", "living"}
+    assert {page.stem for page in TOURS} >= {"README", "first-cassette", "verdicts", "rules", "living", "production"}
     readme = [match["what"] for match in BLOCK.finditer(PAGES[0].read_text(encoding="utf-8"))]
     assert [what for what in readme if what in ("file", "run")] == ["file", "run", "file", "file", "run", "file", "run"]
 
