@@ -36,7 +36,7 @@ def command(files: tuple[Path, ...], out: Path, wanted: tuple[str, ...]) -> None
     """Make cassettes of recorded sessions.
 
     FILES are JSON or JSON Lines, plain or gzipped: chat messages as OpenAI has them (a list of messages, or mappings
-    with `messages`), or result files of tau-bench and tau2-bench.
+    with `messages`), result files of tau-bench and tau2-bench, or what `pull` kept (NAME.pulled.json).
 
     Each session becomes a record (NAME.record.yaml, the evidence) and a proposed plan (NAME.session.yaml, yours to
     edit). A statebase.yaml with the tools that were seen is proposed where there is none. What exists is never

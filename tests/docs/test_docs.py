@@ -161,7 +161,7 @@ def assert_shown(excerpt: str, result: pytest.RunResult) -> None:
 def serving(pytester: pytest.Pytester, command: str, said: str) -> Iterator[str]:
     """A server that a page starts, on any free port: its address. said: what it prints before that."""
     own = [sys.executable, "-m", "pytest_statebase.cli", *shlex.split(command)[1:], "--port=0"]
-    server = pytester.popen(own, stdout=subprocess.PIPE)
+    server = pytester.popen(own, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         told = server.stdout.readline().decode()
         assert told.startswith(said), told
