@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MAX_ANSWER: Final = 64 * 1024 * 1024
 """Bytes of one answer that are read."""
+_DEEPEST = 500
+"""Levels of lists and objects in an answer; records of more could not be written."""
 _FAILURES = 6
 """Tries of one request that may fail before it is given up; 429 is no failure."""
 _TRIES = 40
@@ -268,11 +270,28 @@ def _seconds(seconds: float) -> str:
 
 def _json(body: bytes, kind: str, path: str) -> Any:
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
+        value = json.loads(body)
+        if not _is_deeper(value, _DEEPEST):
+            return value
+        raise RecursionError
+    except RecursionError:
+        what = f"the answer has more than {_DEEPEST} levels inside of each other, which is more than is read"
+        raise PullError(what, where=path) from None
+    except ValueError:
         begins = shorten(body[:60].decode("utf-8", "replace"))
         what = f"the answer is no JSON ({shorten(kind) or 'of no type'}, begins with {begins!r})"
         raise PullError(what, where=path, remedy="Is --base-url the address of a StateBase service?") from None
+
+
+def _is_deeper(value: Any, most: int) -> bool:
+    """Whether there are more levels of lists and objects than `most`."""
+    level = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(most):
+        level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
+        level = [one for one in level if isinstance(one, (dict, list))]
+        if not level:
+            return False
+    return True
 
 
 def _error(body: bytes) -> Mapping[str, Any]:

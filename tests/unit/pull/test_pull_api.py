@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -139,7 +140,8 @@ def test_a_pause_of_hours_is_not_waited_for() -> None:
             PullError,
             r"is no JSON \(text/html, begins with '<html",
         ),
-        ((200, {}, b"[" * 100_000), PullError, "is no JSON"),
+        ((200, {}, b"[" * 100_000 + b"]" * 100_000), PullError, "more than 500 levels"),
+        ((200, {}, b"[" * 501 + b"]" * 501), PullError, "more than 500 levels"),
         ((200, {}, b'{"n": ' + b"9" * 5000 + b"}"), PullError, "is no JSON"),
         ((200, {"content-encoding": "gzip"}, b"no gzip"), PullError, "the request failed"),
     ],
@@ -177,6 +179,11 @@ def test_the_key_is_sent_and_never_shown(capfd: pytest.CaptureFixture[str]) -> N
             api.get("/v1/b")
     assert KEY not in "".join([str(caught.value), caught.value.code, *seen, *capfd.readouterr()])
     assert KEY not in repr(api)
+
+
+@pytest.mark.parametrize("text", [b"[" * 499 + b"]" * 499, b'"x"', b"{}"])
+def test_other_json_is_read(text: bytes) -> None:
+    assert asked_until([(200, {}, text)])[0] == json.loads(text)
 
 
 @pytest.mark.parametrize("key", ["two words", "line\nbreak", "käy"])
