@@ -35,6 +35,7 @@ from .views import (
     turn_item,
     turn_items,
     version_item,
+    versions_of,
 )
 
 OnFork: TypeAlias = Callable[[Ledger, Ledger, ForkPoint], None]
@@ -133,7 +134,7 @@ class Sessions:
     ) -> Page:
         """Every version, oldest first: item N is version N. `since_version`: only those after it."""
         ledger = self._store.get(session_id).ledger
-        found = [version_item(v) for v in ledger.versions if since_version is None or v.version > since_version]
+        found = [version_item(v) for v in versions_of(ledger) if since_version is None or v.version > since_version]
         return page(found, limit=limit, starting_after=starting_after, order=order, current_version=ledger.version or 0)
 
     def rollback(self, session_id: str, version: int, reason: str | None = None) -> Item:
@@ -308,7 +309,7 @@ def _update(held: Held, ledger: Ledger, new: Any, reasoning: str | None, at: str
 
 
 def _version(ledger: Ledger, number: int) -> StateVersion:
-    versions = ledger.versions
+    versions = versions_of(ledger)
     if number == -1:
         if len(versions) < 2:
             raise invalid("there is no version before the current one", "version")
@@ -320,8 +321,8 @@ def _version(ledger: Ledger, number: int) -> StateVersion:
 
 
 def _no_version(ledger: Ledger, number: int) -> ApiError:
-    numbers = [version.version for version in ledger.versions]
-    return not_found("version", number, known=f"versions {numbers[0]} to {numbers[-1]}" if numbers else "")
+    numbers = [version.version for version in versions_of(ledger)]
+    return not_found("version", number, known=f"versions {numbers[0]} to {numbers[-1]}")
 
 
 def _point(ledger: Ledger, version: int | None, turn: int | None) -> tuple[ForkPoint, int]:
@@ -334,7 +335,7 @@ def _point(ledger: Ledger, version: int | None, turn: int | None) -> tuple[ForkP
         return ForkPoint("turn", turn), ledger.cut(ForkPoint("turn", turn))
     if version is None:
         return ForkPoint("version", ledger.version or 0), len(ledger.events)
-    if version < 0 or ((version or ledger.versions) and all(v.version != version for v in ledger.versions)):
+    if all(one.version != version for one in versions_of(ledger)):
         raise _no_version(ledger, version)
     point = ForkPoint("version", version)
     return point, ledger.cut(point)

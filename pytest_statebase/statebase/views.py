@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..ledger import (
@@ -71,6 +71,14 @@ def state_item(ledger: Ledger) -> Item:
     return Item(
         session_id=ledger.id, version=ledger.version or 0, state=state_now(ledger), created_at=created, updated_at=at
     )
+
+
+def versions_of(ledger: Ledger) -> list[StateVersion]:
+    """The state versions; the first is an empty one where nobody knows how the session began."""
+    known = ledger.versions
+    if ledger.created.state is not ABSENT or (known and known[0].version == 0):
+        return known
+    return [StateVersion(0, replace(ledger.created, state={}), None), *known]
 
 
 def version_item(version: StateVersion) -> Item:

@@ -257,9 +257,11 @@ def test_a_session_without_states_and_with_odd_turns() -> None:
     assert (second.input.content, second.output.type, second.output.content) == ("a\nb", "error", "no")
     assert sb.sessions.get_turn("turn_real").output.content == "Hello"
     assert sb.sessions.get_state("sess_x").state == {}
-    assert sb.sessions.list_state_versions("sess_x") == []
+    assert [(one.version, one.state) for one in sb.sessions.list_state_versions("sess_x")] == [(0, {})]
     fork = sb.sessions.fork("sess_x", version=0)
     assert (fork.turn_count, sb.sessions.update_state(fork.id, {"a": 1}).version) == (0, 1)
+    assert [one.version for one in sb.sessions.list_state_versions(fork.id)] == [0, 1]
+    assert sb.sessions.rollback(fork.id, 0).state == {}
 
 
 def test_threads_may_write_at_once(sb: LocalClient) -> None:
