@@ -23,6 +23,7 @@ import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,7 @@ def client(sessions: int, turns: int) -> LocalClient:
 class Faults:
     """Stands between server and application and makes some requests fail, in turn: which ones is the same every time.
 
-    slow: seconds that a slow answer takes.
+    slow: seconds that a slow answer takes, if the client waits for it.
     """
 
     def __init__(self, app: AsgiApp, *, slow: float = 0.0) -> None:
@@ -110,7 +111,7 @@ class Faults:
         elif kind == "ok":
             await self._app(scope, receive, send)
         else:
-            await self._app(scope, receive, partial(self._broken, kind, send))
+            await self._app(scope, receive, partial(self._broken, kind, receive, send))
 
     def _kind(self) -> str:
         every = {"429": 7, "500": 11, "reset": 13, "slow": 97}
@@ -121,7 +122,7 @@ class Faults:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    async def _broken(self, kind: str, send: Any, message: Any) -> None:
+    async def _broken(self, kind: str, receive: Any, send: Any, message: Any) -> None:
         """Half of the answer and then nothing, or the rest too late."""
         if message["type"] != "http.response.body":
             await send(message)
@@ -130,7 +131,10 @@ class Faults:
         await send({"type": "http.response.body", "body": message["body"][:half], "more_body": True})
         if kind == "reset":
             return
-        await asyncio.sleep(self._slow)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._slow):
+                while (await receive())["type"] != "http.disconnect":
+                    pass
         await send({"type": "http.response.body", "body": message["body"][half:]})
 
 

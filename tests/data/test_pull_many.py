@@ -20,21 +20,22 @@ SESSIONS, TURNS = 30, 50
 def test_everything_comes_once_whatever_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.CRITICAL, "uvicorn.error")
     made: list[Faults] = []
 
     def failing(app: AsgiApp) -> AsgiApp:
-        made.append(Faults(app, slow=0.6))
+        made.append(Faults(app, slow=30.0))
         return made[0]
 
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     with Served(client(SESSIONS, TURNS), key=KEY, app=failing) as url:
-        pulled = partial(pull_all, url, timeout=0.4)
+        # Each answer that is broken off would be told.
+        caplog.set_level(logging.CRITICAL, "uvicorn.error")
+        pulled = partial(pull_all, url, timeout=1.5)
         outcomes, api = pulled(whole)
         assert outcomes == Counter(pulled=SESSIONS)
         assert faults_of(whole, SESSIONS, TURNS) == []
         assert made[0].made.keys() == {"ok", "429", "500", "reset", "slow"}
-        assert api.repeated == made[0].made.total() - made[0].made["ok"]
+        assert api.repeated >= made[0].made.total() - made[0].made["ok"] > 0
         before = digest(whole)
 
         outcomes, again = pulled(whole)
