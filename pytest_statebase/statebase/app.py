@@ -8,6 +8,7 @@ import os
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import OptionError, StatebaseError
@@ -113,9 +114,18 @@ def server_of(app: AsgiApp) -> uvicorn.Server:
         raise OptionError(
             "serving needs uvicorn, which is not installed", remedy="pip install 'pytest-statebase[serve]'"
         ) from None
-    return uvicorn.Server(
-        uvicorn.Config(app, lifespan="on", log_level="warning", access_log=False, ws="none", server_header=False)
+    config = uvicorn.Config(
+        app,
+        lifespan="on",
+        ws="none",
+        log_config=None,  # logging is whoever's program this is
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=3,
     )
+    return uvicorn.Server(config)
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -173,11 +183,18 @@ class Served:
 
     def __enter__(self) -> str:
         self._socket = listening("127.0.0.1", 0)
-        self._thread = threading.Thread(
-            target=self._server.run, kwargs={"sockets": [self._socket]}, name="statebase-served", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, args=(self._socket,), name="statebase-served", daemon=True)
         self._thread.start()
+        while not self._server.started:
+            if not self._thread.is_alive():
+                self._socket.close()
+                raise OptionError("the server did not start", remedy="Look at what `app` does with a lifespan.")
+            self._thread.join(0.005)
         return address_of(self._socket)
+
+    def _run(self, sock: socket.socket) -> None:
+        with suppress(SystemExit):  # the way in which uvicorn tells that it cannot start
+            self._server.run(sockets=[sock])
 
     def __exit__(self, *_: object) -> None:
         self._server.should_exit = True

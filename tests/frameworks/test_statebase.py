@@ -6,8 +6,9 @@ import contextlib
 import importlib
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import threading
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -164,6 +165,7 @@ class Silent(SdkAgent):
 
     def __call__(self, session_id: str, user_input: str) -> None:  # type: ignore[override]
         super().__call__(session_id, user_input)
+        assert self.sb.sessions.list_turns(session_id)[0].input.content == user_input
 
 
 def test_an_agent_may_reply_through_the_service() -> None:
@@ -178,22 +180,38 @@ def test_hosts_that_may_be_reached_are_not_where_state_is_written() -> None:
     assert result.warnings == []
 
 
-BACKGROUND = ThreadPoolExecutor(1)
-"""There before any replay: as the pool of a web framework is."""
-
-
 class Threaded(SdkAgent):
-    """Works in a thread that it did not start."""
+    """Works in a thread that it did not start, which knows nothing of replays."""
+
+    work: SimpleQueue[Any] = SimpleQueue()
+    done: SimpleQueue[Any] = SimpleQueue()
+
+    @classmethod
+    def serve(cls) -> None:
+        while (given := cls.work.get()) is not None:
+            try:
+                cls.done.put(SdkAgent.__call__(*given))
+            except BaseException as error:
+                cls.done.put(error)
 
     def __call__(self, session_id: str, user_input: str) -> str:
-        return BACKGROUND.submit(super().__call__, session_id, user_input).result()
+        self.work.put((self, session_id, user_input))
+        answer = self.done.get()
+        if isinstance(answer, BaseException):
+            raise answer
+        return str(answer)
 
 
 def test_from_a_thread_that_was_there_before() -> None:
-    BACKGROUND.submit(str).result()
-    ledger = recorded(Threaded)
-    assert ledger.state["asked"] == ["apple", "fig"]
-    assert replayed(Threaded, ledger).verdicts == {"unchanged": 4}
+    thread = threading.Thread(target=Threaded.serve)
+    thread.start()
+    try:
+        ledger = recorded(Threaded)
+        assert ledger.state["asked"] == ["apple", "fig"]
+        assert replayed(Threaded, ledger).verdicts == {"unchanged": 4}
+    finally:
+        Threaded.work.put(None)
+        thread.join()
 
 
 def remember(session_id: str, item: str) -> str:

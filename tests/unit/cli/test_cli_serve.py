@@ -24,7 +24,7 @@ def test_it_serves_until_it_is_told_to_stop(project: Path) -> None:
     command = [sys.executable, "-u", "-m", "pytest_statebase.cli", "serve", "fixtures", "--port", "0", "--key", "k"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = process.stdout.readline()
+        told, also = process.stdout.readline(), process.stdout.readline()
         assert told.startswith("8 sessions at http://127.0.0.1:")
         url = f"{told.split()[-1]}/v1/sessions/sess_second_refund"
         with urlopen(Request(url, headers={"X-API-Key": "k"}), timeout=30) as answer:
@@ -34,8 +34,8 @@ def test_it_serves_until_it_is_told_to_stop(project: Path) -> None:
             assert answer.status == 200
         process.send_signal(signal.SIGINT)
         rest, errors = process.communicate(timeout=30)
-    assert (process.returncode, errors) == (0, "")
-    assert rest == "Nothing is written to a file. Ctrl-C ends it.\n"
+    assert (process.returncode, rest, errors) == (0, "", "")
+    assert also == "Nothing is written to a file. Ctrl-C ends it.\n"
     assert {path: path.read_bytes() for path in (project / "fixtures").iterdir()} == files
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sys
 from pathlib import Path
@@ -123,6 +124,24 @@ def test_only_this_machine(host: str, status: int) -> None:
         async with httpx.AsyncClient(transport=transport, base_url="http://x") as asking:
             return (await asking.get("/v1/sessions/sess_1", headers={"Host": host})).status_code
 
-    import asyncio
-
     assert asyncio.run(get()) == status
+
+
+def test_an_application_that_does_not_start() -> None:
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        raise RuntimeError("no")
+
+    with pytest.raises(OptionError, match="the server did not start"), Served(client(), app=lambda app: broken):
+        pass
+
+
+def test_a_request_that_hangs_does_not_keep_the_server() -> None:
+    def hanging(app: AsgiApp) -> AsgiApp:
+        async def hang(scope: Any, receive: Any, send: Any) -> None:
+            await (asyncio.Event().wait() if scope["type"] == "http" else app(scope, receive, send))
+
+        return hang
+
+    served = Served(client(), app=hanging)
+    with served as url, pytest.raises(httpx.ReadTimeout):
+        httpx.get(f"{url}/health", timeout=0.2)
