@@ -24,6 +24,8 @@ class SessionCreated:
     metadata: Mapping[str, Any] | None = None
     actor: str | None = None
     reasoning: str | None = None
+    http: bool = False
+    """HTTP exchanges were recorded with it: without their file the recording is not whole."""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -135,8 +135,7 @@ class Acceptance:
                 by_file.setdefault(offer["file"], []).append(offer)
         for name, some in by_file.items():
             try:
-                self._write_http(some)
-                self._write_file(Path(name), some)
+                self._write_file(Path(name), some, with_http=self._write_http(some))
             except (StatebaseError, OSError) as error:
                 self.failures.append(f"nothing was accepted in {self._shown(name)}: {error}")
         self._tell_refused()
@@ -153,7 +152,8 @@ class Acceptance:
         for (cassette, why), turns in self._refused.items():
             self.lines.append(("refused", f"{cassette}: {_turns(turns)}: {why}"))
 
-    def _write_file(self, path: Path, offers: list[dict[str, Any]]) -> None:
+    def _write_file(self, path: Path, offers: list[dict[str, Any]], *, with_http: bool) -> None:
+        """Write the turns of one cassette. with_http: exchanges stand beside them, whose loss is to be seen."""
         session = offers[0]["session"]
         old, is_broken = _current(path, session)
         before = {number: turn_text(turn) for number, turn in old.turns.items()} if old else {}
@@ -162,11 +162,12 @@ class Acceptance:
         changed = [number for number, text in after.items() if before.get(number) != text]
         removed = [number for number in before if number not in after]
         over = [number for number in after if not any(str(number) in offer["turns"] for offer in offers)]
-        if after and (changed or removed or is_broken or (old is not None and old.of != offers[0]["of"])):
+        is_other = old is None or old.of != offers[0]["of"] or old.http is not with_http
+        if (after or with_http) and (changed or removed or is_broken or is_other):
             turns = {number: turn_from(text) for number, text in after.items()}
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            write_atomic(path, accepted_bytes(Accepted(session, offers[0]["of"], now, turns)))
-        elif not after and path.exists():
+            write_atomic(path, accepted_bytes(Accepted(session, offers[0]["of"], now, turns, with_http)))
+        elif not (after or with_http) and path.exists():
             path.unlink()
         self._tell(path, offers, changed, removed, is_broken)
         if over and (is_broken or (old is not None and old.of != offers[0]["of"])):
@@ -177,8 +178,11 @@ class Acceptance:
             told = f"{_turns(loose)}: off-script, judged by nothing until --statebase-accept={session}"
             self.lines.append(("left", told))
 
-    def _write_http(self, offers: list[dict[str, Any]]) -> None:
-        """Keep the exchanges of accepted turns that the recording does not hold, those of other turns as they are."""
+    def _write_http(self, offers: list[dict[str, Any]]) -> bool:
+        """Keep the exchanges of accepted turns that the recording does not hold, those of other turns as they are.
+
+        Returns whether there are any.
+        """
         path, fresh = Path(offers[0]["http_file"]), exchanges_of(offers)
         old = read_http(str(path)).exchanges if path.exists() else ()
         kept = [exchange for exchange in old if exchange.turn not in fresh]
@@ -190,6 +194,7 @@ class Acceptance:
         elif not after and path.exists():
             path.unlink()
             self.lines.append(("removed", f"{self._shown(path)}: the recording answers every request"))
+        return bool(after)
 
     def _merged(self, before: dict[int, str], offers: list[dict[str, Any]]) -> dict[int, str]:
         """The turns of the file with those of the offers; where two replays of a turn differ, the first one counts."""

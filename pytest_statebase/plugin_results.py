@@ -7,11 +7,12 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
-from .plugin_settings import ROWS, SUFFIX, Settings
+from .plugin_settings import BUDGET, ROWS, SUFFIX, Settings
 
 _ATTRIBUTE = "statebase_rows"
 _LEFT_OVER = "statebase_left_over"
@@ -39,6 +40,7 @@ class Results:
         self.left_over: dict[str, None] = {}
         """What threads tried that replays of workers left behind."""
         self._announced = False
+        self._budget: TemporaryDirectory[str] | None = None
         self.stuck: str | None = None
         """Why the process has to end before the run does."""
 
@@ -74,6 +76,15 @@ class Results:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
         self._collected(ids)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """A worker begins, and is told where the workers of the run count their model calls together."""
+        if self.settings.model != "recorded":
+            if self._budget is None:
+                self._budget = TemporaryDirectory(prefix="statebase-budget-")
+                self.config.add_cleanup(self._budget.cleanup)
+            node.workerinput[BUDGET] = self._budget.name
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:

@@ -105,6 +105,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini(
         "statebase_api_hosts", "Further hosts of StateBase: requests there are answered from the fork.", type="args"
     )
+    parser.addini("statebase_secrets", "Names of headers and fields that are secret as well.", type="args", default=[])
     parser.addini("statebase_simulator", "module:callable that answers unrecorded calls: (call, state, cassette).")
 
 
@@ -135,7 +136,10 @@ class Settings:
     model: str = "recorded"
     model_hosts: tuple[str, ...] = ()
     api_hosts: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
     max_model_calls: int = MAX_MODEL_CALLS
+    shared_budget: Path | None = None
+    """Where the workers of pytest-xdist count the model calls of the run together."""
     pending: Path | None = None
     """Where live answers are kept until they are accepted; None where pytest keeps no cache."""
     accept: tuple[str, ...] = ()
@@ -174,7 +178,9 @@ class Settings:
             model=_choice(config, "model") or "recorded",
             model_hosts=_hosts(config, "model_hosts"),
             api_hosts=_hosts(config, "api_hosts"),
+            secrets=tuple(config.getini("statebase_secrets")),
             max_model_calls=_max_model_calls(config),
+            shared_budget=_shared_budget(config),
             pending=_pending(config),
             accept=_accept(config),
         )
@@ -182,8 +188,12 @@ class Settings:
     def options(self) -> ReplayOptions:
         """The engine's options; tools and simulator are imported the first time."""
         if self._options is None:
+            from .cassette.redaction import set_secret_names
             from .engine.agents import import_attribute
             from .engine.options import make_options
+
+            if self.secrets:
+                set_secret_names(self.secrets)
 
             simulator = import_attribute(self.simulator, what="simulator") if self.simulator else None
             self._options = make_options(
@@ -212,7 +222,7 @@ class Settings:
             self.http,  # type: ignore[arg-type]
             self.model,  # type: ignore[arg-type]
             ModelHosts.parse(self.model_hosts),
-            Budget(self.max_model_calls),
+            Budget(self.max_model_calls, self.shared_budget),
             self.pending,
             reuse=bool(self.accept),
         )
@@ -261,13 +271,19 @@ def _accept(config: pytest.Config) -> tuple[str, ...]:
 
 
 def _max_model_calls(config: pytest.Config) -> int:
-    """This process's share of the run's model calls."""
     given = config.getoption("statebase_max_model_calls")
     if given is not None and given < 0:
         raise pytest.UsageError(f"--statebase-max-model-calls={given}: write a number of calls")
-    number = MAX_MODEL_CALLS if given is None else int(given)
-    workers = getattr(config, "workerinput", {}).get("workercount", 1)
-    return number // int(workers)
+    return MAX_MODEL_CALLS if given is None else int(given)
+
+
+BUDGET = "statebase_budget"
+"""What a worker is told under this key: the directory in which all of them count model calls."""
+
+
+def _shared_budget(config: pytest.Config) -> Path | None:
+    found = getattr(config, "workerinput", {}).get(BUDGET)
+    return None if found is None else Path(found)
 
 
 def _pending(config: pytest.Config) -> Path | None:

@@ -24,6 +24,7 @@ from .plan import (
 from .planread import read_plan
 from .planwrite import write_plan
 from .record import read_record, record_bytes, seal, verify, write_record
+from .redaction import set_secret_names
 from .sealing import Verification
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "read_record",
     "record_bytes",
     "seal",
+    "set_secret_names",
     "verify",
     "write_http",
     "write_plan",

@@ -67,6 +67,8 @@ class Accepted:
     """The seal of the record that they differ from."""
     at: str | None = None
     turns: Mapping[int, AcceptedTurn] = field(default_factory=dict)
+    http: bool = False
+    """HTTP exchanges were accepted as well, which stand in a file of their own."""
 
 
 def read_accepted(path: str | os.PathLike[str], *, session: str | None = None) -> Accepted:
@@ -141,7 +143,9 @@ def _decoded(documents: list[Any]) -> Accepted:
     if end.get("kind") != "end":
         raise ValueError("it is cut off, there is no `kind: end`")
     found = [turn_of(value) for value in turns]
-    return Accepted(_typed(head, "session", str), head.get("of"), head.get("at"), {turn.number: turn for turn in found})
+    by_number = {turn.number: turn for turn in found}
+    with_http = _typed(head, "http", bool, False)
+    return Accepted(_typed(head, "session", str), head.get("of"), head.get("at"), by_number, with_http)
 
 
 def turn_of(value: Mapping[str, Any]) -> AcceptedTurn:
@@ -197,7 +201,7 @@ def accepted_bytes(accepted: Accepted) -> bytes:
 
 
 def _documents(accepted: Accepted) -> Iterator[dict[Any, Any]]:
-    head = {"session": accepted.session, "of": accepted.of, "at": accepted.at}
+    head = {"session": accepted.session, "of": accepted.of, "at": accepted.at, "http": accepted.http or None}
     yield {
         "accepted": FORMAT,
         "kind": "session",
@@ -273,7 +277,7 @@ def repaired(path: str | os.PathLike[str], session: str) -> Accepted | None:
     for side in sides:
         if side.session == session:
             found = {**side.turns, **found}
-    return Accepted(session, sides[0].of, sides[0].at, found) if found else None
+    return Accepted(session, sides[0].of, sides[0].at, found, any(side.http for side in sides)) if found else None
 
 
 def _side(data: bytes, *, ours: bool) -> bytes:

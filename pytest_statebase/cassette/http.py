@@ -41,7 +41,7 @@ def read_http(path: str | os.PathLike[str]) -> HttpRecording:
     try:
         data = read_bytes(name)
     except FileError as error:
-        remedy = "Record it again, or correct `http` in the plan." if "no such file" in error.what else error.remedy
+        remedy = "Restore it, or correct `http` in the plan." if "no such file" in error.what else error.remedy
         raise HttpError(f"the HTTP recording: {error.what}", where=error.where, remedy=remedy) from None
     return http_from(data, where=name)
 

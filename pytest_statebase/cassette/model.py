@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import FileError, PlanError
-from ..ledger import Ledger
+from ..errors import FileError, HttpError, PlanError
+from ..ledger import Ledger, SessionCreated
 from ..values import ABSENT, Absent
 from .accepted import ACCEPTED_SUFFIX, Accepted, read_accepted, repaired
 from .defaults import defaults_for
@@ -17,6 +17,7 @@ from .moves import moved_accepted, moved_ledger
 from .plan import Plan
 from .planread import plan_of, read_plan
 from .record import read_record
+from .within import is_within, project_of
 
 PLAN_SUFFIX = ".session.yaml"
 RECORD_SUFFIX = ".record.yaml"
@@ -86,18 +87,20 @@ class Cassette:
         file = self.path or self.record_path
         if file is None:
             return None
-        return file.with_name(self.plan.http.file or stem_of(file.name) + HTTP_SUFFIX)
+        return file.parent / (self.plan.http.file or stem_of(file.name) + HTTP_SUFFIX)
 
     @property
     def http(self) -> HttpRecording | None:
         """The HTTP recording, read on first use; None where there is none.
 
-        Raises HttpError where it cannot be read, and where the plan names one that is not there.
+        Raises HttpError where it cannot be read, and where plan or record speak of one that is not there.
         """
         if self._http is ABSENT:
             path = self.http_path
-            wanted = path is not None and (self.plan.http.file is not None or os.path.exists(path))
-            self._http = read_http(str(path)) if wanted else None
+            there = path is not None and os.path.exists(path)
+            if path is not None and not there and self.plan.http.file is None and self._recorded_http():
+                raise _gone(path, "the record was made with HTTP exchanges", "If it was never written: `write_http`.")
+            self._http = read_http(str(path)) if there or (path and self.plan.http.file is not None) else None
             self.warnings += self._http.skipped if self._http else ()
         return self._http
 
@@ -110,13 +113,24 @@ class Cassette:
     def accepted_http(self) -> HttpRecording | None:
         """The accepted HTTP exchanges, read on first use; None where there are none.
 
-        Raises HttpError where the file is there and cannot be read.
+        Raises HttpError where it cannot be read, and where the accepted baseline speaks of one that is not there.
         """
         if self._accepted_http is ABSENT:
             path = self.accepted_http_path
             there = path is not None and os.path.exists(path)
+            if path is not None and not there and self.accepted is not None and self.accepted.http:
+                raise _gone(
+                    path,
+                    f"{path.name.removesuffix(ACCEPTED_HTTP_SUFFIX)}{ACCEPTED_SUFFIX} was accepted with HTTP exchanges",
+                    "To accept anew instead, remove that file, too.",
+                )
             self._accepted_http = read_http(str(path)) if there else None
         return self._accepted_http
+
+    def _recorded_http(self) -> bool:
+        """Whether the record says that HTTP exchanges belong to it."""
+        created = next(iter(self.ledger.events), None)
+        return isinstance(created, SessionCreated) and created.http
 
     def repair_accepted(self) -> None:
         """Go on with what can still be read of a broken baseline; no file changes."""
@@ -144,6 +158,12 @@ class Cassette:
         return stem_of(file.name) if file else self.session_id
 
 
+def _gone(path: Path, why: str, besides: str) -> HttpError:
+    """For a recording that was there once: without it nothing tells what the agent no longer sends."""
+    remedy = f"Restore it from version control. {besides}"
+    return HttpError(f"the HTTP recording is missing: {why}", where=str(path), remedy=remedy)
+
+
 def stem_of(name: str) -> str:
     """`refund` for refund.session.yaml and refund.record.yaml."""
     return name.removesuffix(PLAN_SUFFIX).removesuffix(RECORD_SUFFIX)
@@ -164,6 +184,7 @@ def load_cassette(path: str | os.PathLike[str], *, root: str | os.PathLike[str] 
     if base.endswith(RECORD_SUFFIX):
         return Cassette(None, Path(name), plan_of({}, defaults))
     plan = read_plan(name, defaults=defaults)
+    _check_http(plan, os.path.abspath(directory), top)
     record = plan.record or stem_of(base) + RECORD_SUFFIX
     return Cassette(Path(name), Path(directory, record), plan)
 
@@ -177,6 +198,17 @@ def _check_name(name: str, base: str) -> None:
     if not is_safe_name(stem):
         remedy = f"Rename it: letters, digits, `.`, `_` and `-`, at most {MAX_NAME} characters."
         raise PlanError(f"{stem!r:.100} cannot name a cassette", where=name, remedy=remedy)
+
+
+def _check_http(plan: Plan, directory: str, root: str | None) -> None:
+    """A plan reads no file that is not of its project, whatever stands there."""
+    named = plan.http.file
+    if named is not None and not is_within(root or project_of(directory), os.path.join(directory, named)):
+        raise PlanError(
+            f"`http` names {named!r:.60}, which is outside of the project",
+            where=plan.where.get("http.file") or plan.where.get("http"),
+            remedy="Keep the recording below the directory with pyproject.toml, .git or pytest.ini.",
+        )
 
 
 def _check_turns(cassette: Cassette, ledger: Ledger) -> None:

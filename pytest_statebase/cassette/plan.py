@@ -208,7 +208,8 @@ class HttpPlan:
     """Which HTTP recording answers, and what else of a request counts."""
 
     file: str | None = None
-    """The recording's file, from the plan's directory; None for `NAME.http.yaml`, where there is one."""
+    """The recording's file, a relative path from the plan's directory that does not leave the project; None for
+    `NAME.http.yaml`, where there is one."""
     headers: tuple[str, ...] = ()
     """Headers that must be as recorded, too."""
 

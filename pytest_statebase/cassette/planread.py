@@ -26,6 +26,7 @@ from .plan import (
     ToolRules,
 )
 from .reading import Keys, Reading, Table, anything, shown, text, texts
+from .within import why_not_relative
 from .yamlread import Document, parse
 
 FORMAT = 1
@@ -223,6 +224,10 @@ def _http_file(reading: Reading, value: Any, keys: Keys) -> str:
     name = reading.text(value, keys)
     if not name.endswith((".yaml", ".yml", ".json")):
         raise reading.wrong(f"{name!r:.60} is no HTTP recording", keys, "Name a YAML or JSON file of vcrpy's format.")
+    why = why_not_relative(name)
+    if why is not None:
+        remedy = "Write it from the directory of the plan: `vcr/refund.yaml`, `../shared/refund.yaml`."
+        raise reading.wrong(f"{name!r:.60} is no HTTP recording of the project: {why}", keys, remedy)
     return name
 
 

@@ -19,9 +19,9 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit, urlunsplit
 from ..wire.exchange import Answer, Exchange, Failure, Headers, Request, header_of
 from .gzipped import MAGIC
 from .scrub import REDACTED, Echoes, bytes_scrubbed, gzip_scrubbed, pairs_scrubbed, scrubbed
-from .secrets import is_secret_header, is_secret_parameter
+from .secrets import is_secret_header, is_secret_parameter, set_own_names
 
-__all__ = ["REDACTED", "redacted", "redacted_exchange"]
+__all__ = ["REDACTED", "Echoes", "all_known", "redacted", "redacted_exchange", "set_secret_names"]
 
 _SHORTEST = 8
 """Characters from which on a secret is looked for elsewhere; shorter ones are words, too."""
@@ -41,14 +41,14 @@ _UNZIPPED = 1 << 20
 _FRAMES = "application/vnd.amazon.eventstream"
 
 
-def redacted(request: Request) -> Request:
-    """The request without its secrets."""
-    return _request(request, _echoes(request))
+def redacted(request: Request, known: Echoes = ()) -> Request:
+    """The request without its secrets. known: those of other requests, which it may repeat (see `all_known`)."""
+    return _request(request, _together(_echoes(request), known))
 
 
-def redacted_exchange(exchange: Exchange) -> Exchange:
+def redacted_exchange(exchange: Exchange, known: Echoes = ()) -> Exchange:
     """Request and answer without their secrets, those of the request that the answer repeats included."""
-    echoes = _echoes(exchange.request)
+    echoes = _together(_echoes(exchange.request), known)
     return replace(exchange, request=_request(exchange.request, echoes), answer=_answer(exchange.answer, echoes))
 
 
@@ -73,6 +73,33 @@ def _message(headers: Headers, body: bytes, echoes: Echoes) -> tuple[Headers, by
         length = str(len(clean))
         fields = tuple((name, length if name.lower() == "content-length" else value) for name, value in fields)
     return fields, clean
+
+
+def set_secret_names(names: Iterable[str]) -> None:
+    """Have headers, parameters and fields of these names be secret as well, in recordings, replays and reports.
+
+    names: whole ones, in which case, `-` and `_` do not count; they take the place of those that were set before, for
+    this process. Recording and replay need the same: what was taken out of the one has to be taken out of the other.
+    """
+    set_own_names(names)
+    _header.cache_clear()
+
+
+def all_known(known: Echoes, request: Request) -> Echoes:
+    """`known` with the keys in the headers of one more request, which other messages of the session may repeat."""
+    found = [value for name, value in request.headers if name.lower() != "cookie" and is_secret_header(name)]
+    worth = _worth(secret for value in found for secret in _of_header(value) if len(secret) >= _LONG)
+    return _together(known, worth)
+
+
+def _together(some: Echoes, others: Echoes) -> Echoes:
+    if not others or some == others:
+        return some
+    return tuple(sorted({*some, *others}, key=_longest_first))
+
+
+def _longest_first(value: str) -> tuple[int, str]:
+    return -len(value), value
 
 
 # --- Secrets that may stand elsewhere, too
@@ -115,7 +142,7 @@ def _worth(values: Iterable[str]) -> Echoes:
     said = {spelled for value in values if value for spelled in (value, unquote(value))}
     kept = {value for value in said if len(value) >= _SHORTEST and REDACTED not in value and _is_odd(value)}
     kept |= {spelled for value in kept if not value.isalnum() for spelled in _spellings(value)}
-    return tuple(sorted(kept, key=lambda value: (-len(value), value)))
+    return tuple(sorted(kept, key=_longest_first))
 
 
 def _spellings(value: str) -> Iterator[str]:

@@ -20,8 +20,10 @@ from .secrets import (
     IN_CONTEXT,
     JSON_WEB_TOKEN,
     holds_secret_numbers,
+    is_doubtful_name,
     is_secret_name,
     is_secret_parameter,
+    is_secret_value,
     private_keys,
 )
 
@@ -46,10 +48,11 @@ _TOKEN = 500
 """Characters that a token of a language model may have, escapes included."""
 
 _NAMED = {
-    '"': re.compile(r'"([\w.-]{2,})(\\*)"[ \t\r\n]*:[ \t\r\n]*(?=[\\"\[\d-])', re.ASCII),
-    "'": re.compile(r"'([\w.-]{2,})(\\*)'[ \t\r\n]*:[ \t\r\n]*(?=[\\'\"\[\d-])", re.ASCII),
+    '"': re.compile(r'"([\w.-]+)(\\*)"[ \t\r\n]*:[ \t\r\n]*(?=[\\"\[\d-])', re.ASCII),
+    "'": re.compile(r"'([\w.-]+)(\\*)'[ \t\r\n]*:[ \t\r\n]*(?=[\\'\"\[\d-])", re.ASCII),
 }
 _NUMBER = re.compile(r"-?[0-9][0-9.]*(?:[eE][+-]?[0-9]+)?")
+_PIN = re.compile(r"[0-9]+(?![0-9.eE])")
 _BLANK = re.compile(r"(?:[ \t\r\n]|\\+[nrt])*")
 _SCALAR = re.compile(r"[\w.+-]+", re.ASCII)
 _OF_MODELS = re.compile(r'[ \n]*,[ \n]*\\*"(?:logprob|bytes|top_logprobs|prob|score|token_str)\b')
@@ -160,7 +163,7 @@ def _fields(text: str, mark: str) -> str:
     """JSON, or what looks like it, without the values of secret names."""
     pattern = _NAMED[mark]
     # Most texts name few things, many times over.
-    if not any(is_secret_name(name) for name in {found[0] for found in pattern.findall(text)}):
+    if not any(is_secret_name(name) or is_doubtful_name(name) for name in {one[0] for one in pattern.findall(text)}):
         return text
     return _put(text, _hidden(text, pattern, mark))
 
@@ -169,7 +172,7 @@ def _hidden(text: str, pattern: re.Pattern[str], mark: str) -> Iterator[tuple[in
     """Where the values of secret names stand, and what comes instead."""
     done = 0
     for match in pattern.finditer(text):
-        if match.start() >= done and is_secret_name(match[1]):
+        if match.start() >= done and (is_secret_name(match[1]) or is_doubtful_name(match[1])):
             for place in _values(text, match, mark):
                 done = place[1]
                 yield place
@@ -191,8 +194,12 @@ def _values(text: str, match: re.Match[str], mark: str) -> Iterator[tuple[int, i
     opening = escape + mark
     if text.startswith(opening, at):
         start, end = at + len(opening), _end(text, at + len(opening), escape, mark)
-        if start < end and not (end - start <= _TOKEN and _OF_MODELS.match(text, end + len(opening))):
+        is_of_model = end - start <= _TOKEN and _OF_MODELS.match(text, end + len(opening))
+        if start < end and not is_of_model and (is_secret_name(match[1]) or is_secret_value(match[1], text[start:end])):
             yield start, end, REDACTED
+    elif not is_secret_name(match[1]):
+        if (number := _PIN.match(text, at)) and is_secret_value(match[1], number[0]):
+            yield number.start(), number.end(), "0"
     elif text.startswith("[", at):
         yield from _items(text, at + 1, escape, mark)
     elif holds_secret_numbers(match[1]) and (number := _NUMBER.match(text, at)):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 _ENDS = (
@@ -19,6 +20,18 @@ _NAMES = frozenset({
     "secretvalue", "secrets", "apikeys", "passwords", "passwordconfirmation", "passwordconfirm", "passwordhash",
     "password1", "password2",
 })  # fmt: skip
+_HEADER_ENDS = frozenset({
+    "key", "keys", "token", "secret", "credential", "credentials", "password", "auth", "access", "authentication",
+})  # fmt: skip
+_OPEN_KEYS = frozenset({
+    "idempotency", "idempotent", "idempotence", "cache", "caching", "surrogate", "partition", "routing", "sort",
+    "public", "publishable", "dedup", "dedupe", "deduplication", "websocket", "correlation", "ordering", "sharding",
+    "shard", "message", "group", "grouping", "object", "primary", "foreign", "row", "range", "lookup", "index",
+})  # fmt: skip
+"""What keys are of that open nothing: `Idempotency-Key`, `Surrogate-Key`."""
+_RULES_OF_BROWSERS = ["access", "control"]
+_DOUBTFUL = frozenset({"key", "pin", "k"})
+"""Names under which a secret may stand, and mostly something else does: the value tells."""
 _IN_ADDRESSES = frozenset({"sig", "signature", "auth", "pass", "hmac", "bearertoken"})
 _SIGNED = ("amzsignature", "amzcredential", "googsignature", "googcredential")
 _HARMLESS = re.compile(
@@ -49,10 +62,24 @@ def is_secret_name(name: str) -> bool:
     return _is_secret(name[-_TELLING:])
 
 
+_own: frozenset[str] = frozenset()
+
+
+def set_own_names(names: Iterable[str]) -> None:
+    """See `redaction.set_secret_names`, which forgets what it knows of headers, too."""
+    global _own
+    _own = frozenset(filter(None, (_lowered(name[-_TELLING:]) for name in names)))
+    _is_secret.cache_clear()
+
+
 @lru_cache(4096)
 def _is_secret(name: str) -> bool:
     plain = _lowered(name)
-    return plain in _NAMES or (plain.endswith(_ENDS) and not (plain.endswith("token") and _is_cursor(plain)))
+    return (
+        plain in _own
+        or plain in _NAMES
+        or (plain.endswith(_ENDS) and not (plain.endswith("token") and _is_cursor(plain)))
+    )
 
 
 def _is_cursor(plain: str) -> bool:
@@ -62,17 +89,47 @@ def _is_cursor(plain: str) -> bool:
 def is_secret_parameter(name: str, value: str) -> bool:
     """The same for a parameter of a query or a form, where signatures and some short names are secrets as well."""
     plain = _plain(name)
-    if plain == "key":
+    if plain == "key" and plain not in _own:
         return (
             len(value) >= 16 and value.isascii() and any(map(str.isdigit, value)) and _KEY.fullmatch(value) is not None
         )
+    if is_doubtful_name(name) and is_secret_value(name, value):
+        return True
     return plain in _IN_ADDRESSES or plain.endswith(_SIGNED) or is_secret_name(name)
 
 
 def is_secret_header(name: str) -> bool:
-    """The same for a header, where `X-Hub-Signature` is one as well."""
+    """The same for a header, where `X-Hub-Signature` and `X-Shop-Key` are some as well, but no `Idempotency-Key`."""
     plain = _plain(name)
-    return "signature" in plain or plain in ("xauth", "auth") or is_secret_name(name)
+    return "signature" in plain or is_secret_name(name) or _ends_as_secret(name[-_TELLING:].lower())
+
+
+@lru_cache(4096)
+def _ends_as_secret(name: str) -> bool:
+    *before, end = re.split(r"[^a-z0-9]+", name)
+    if end not in _HEADER_ENDS or (end == "token" and _is_cursor(_lowered(name))) or before[:2] == _RULES_OF_BROWSERS:
+        return False
+    return not (end in ("key", "keys") and before and before[-1] in _OPEN_KEYS)
+
+
+def is_doubtful_name(name: str) -> bool:
+    """Whether the value of a field of that name may be a secret: ask `is_secret_value`."""
+    return _plain(name) in _DOUBTFUL
+
+
+def is_secret_value(name: str, value: str) -> bool:
+    """Whether a value under such a name is one: a PIN of 4 to 8 digits, a key that looks as if thrown with dice.
+
+    Ids are none (UUIDs, ULIDs), nor are check sums, paths and words.
+    """
+    if _plain(name) == "pin" and _PIN.fullmatch(value):
+        return True
+    if not _RANDOM.fullmatch(value) or _CHECK_SUM.fullmatch(value) or _ID.fullmatch(value):
+        return False
+    longest = max(re.split(r"[_-]+", value.rstrip("=")), key=len)
+    kinds = ["d" if one.isdigit() else "u" if one.isupper() else "l" for one in longest]
+    changes = sum(one != other for one, other in pairwise(kinds))
+    return len(longest) >= _RANDOM_FROM and kinds.count("d") * 8 >= len(longest) and changes * 4 >= len(longest)
 
 
 def holds_secret_numbers(name: str) -> bool:
@@ -81,6 +138,15 @@ def holds_secret_numbers(name: str) -> bool:
 
 
 _KEY = re.compile(r"[A-Za-z0-9_.~-]+")
+_PIN = re.compile(r"[0-9]{4,8}")
+_RANDOM = re.compile(r"[A-Za-z0-9_+-]{16,512}={0,2}")
+_RANDOM_FROM = 16
+"""Letters and digits without a break from which on a text may be thrown with dice."""
+_CHECK_SUM = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64}|[0-9a-fA-F]{96}|[0-9a-fA-F]{128}")
+_ID = re.compile(
+    r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-7][0-9A-HJKMNP-TV-Z]{25}"
+)
+"""UUIDs and ULIDs."""
 
 FORMATS: Final = re.compile(
     r"""(?<![A-Za-z0-9])(?:

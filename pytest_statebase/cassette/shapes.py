@@ -82,7 +82,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 SESSION = _shape(
     SessionCreated, id=_STR, agent_id=_TEXT, user_id=_TEXT, created_at=("at", _TEXT), state=_ANY, metadata=_MAP,
-    actor=_TEXT, reasoning=_TEXT,
+    actor=_TEXT, reasoning=_TEXT, http=_FLAG,
 )  # fmt: skip
 STARTED = _shape(TurnStarted, number=_INT, at=_TEXT, authored=_FLAG, input=_INPUT)
 ADDED = _shape(

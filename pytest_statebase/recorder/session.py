@@ -10,7 +10,7 @@ import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
@@ -38,6 +38,7 @@ from ..wire.doors import Decision, Live
 from ..wire.exchange import Exchange, Request, Response
 from ..wire.hosts import Hosts
 from ..wire.intercept import intercepted
+from .masking import without_secrets
 from .traffic import Traffic
 
 _inside: ContextVar[int | None] = ContextVar("statebase_recorded_call", default=None)
@@ -59,7 +60,8 @@ def record_session(
 
     agent: as for `replay`. inputs: what the user says, None for a turn in which the agent speaks first.
     tools: patterns such as `myapp.tools:*`. state: the initial state, version 0.
-    http: filled with the HTTP exchanges of agent and tools, secrets taken out; `write_http` stores them.
+    http: filled with the HTTP exchanges of agent and tools, secrets taken out; `write_http` stores them. The record
+    says that they belong to it, and is not replayed without their file.
     api_hosts: further hosts of StateBase, besides api.statebase.org. Requests there are answered from this session
     without reaching the service: an agent on the `statebase` package is recorded through it.
     Returns the ledger; `write_record` stores it. An exception of the agent is recorded as its turn's error.
@@ -73,11 +75,12 @@ def record_session(
     with stubbed(recording.tools), intercepted(door_here), ExitStack() as stack:
         for said in inputs:
             recording.turn(said, stack)
+    exchanges = recording.traffic.exchanges() if http is not None else []
     if http is not None:
-        http.extend(recording.traffic.exchanges())
+        http.extend(exchanges)
     for text in recording.api.warnings:
         warnings.warn(text, stacklevel=2)
-    return recording.finished()
+    return recording.finished(with_http=bool(exchanges))
 
 
 class _Recording:
@@ -167,10 +170,13 @@ class _Recording:
         self._events += [event for _, event in written]
         self._taken = len(self.ledger.events)
 
-    def finished(self) -> Ledger:
-        """The recording."""
-        rest = self.ledger.events[self._taken :]
-        events = [*self._events, *rest, SessionEnded("completed", at=timestamp())]
+    def finished(self, *, with_http: bool) -> Ledger:
+        """The recording. with_http: HTTP exchanges belong to it, which stand in a file of their own."""
+        created, *events = [*self._events, *self.ledger.events[self._taken :]]
+        if isinstance(created, SessionCreated):
+            created = replace(created, http=with_http)
+        events = [created, *events, SessionEnded("completed", at=timestamp())]
+        events = list(without_secrets(events, self.traffic.secrets))
         return Ledger(with_servers(recorded_servers(self), events))
 
     def _awaited(self, awaitable: Any, stack: ExitStack) -> Any:

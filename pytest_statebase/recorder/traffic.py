@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from ..cassette.redaction import redacted_exchange
+from ..cassette.redaction import Echoes, all_known, redacted_exchange
 from ..statebase.held import timestamp
 from ..wire.doors import Live
 from ..wire.exchange import Answer, Exchange, Request
@@ -17,11 +17,14 @@ class Traffic:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: list[Exchange | None] = []
+        self.secrets: Echoes = ()
+        """Keys that a request had in its headers."""
 
     def let_out(self, request: Request, turn: int, during: int | None) -> Live:
         """turn: its number; during: the position of the tool call, from 0, inside of which the request is made."""
         at, began = timestamp(), time.perf_counter()
         with self._lock:
+            self.secrets = all_known(self.secrets, request)
             place = len(self._kept)
             self._kept.append(None)
 
@@ -34,6 +37,6 @@ class Traffic:
         return Live(done)
 
     def exchanges(self) -> list[Exchange]:
-        """What came to an end."""
+        """What came to an end, without the keys of any of them."""
         with self._lock:
-            return [exchange for exchange in self._kept if exchange is not None]
+            return [redacted_exchange(exchange, self.secrets) for exchange in self._kept if exchange is not None]

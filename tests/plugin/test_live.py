@@ -215,13 +215,73 @@ def test_one_worker_a_file(project: pytest.Pytester) -> None:
 
 
 def test_without_a_model_recording(project: pytest.Pytester, server: ModelServer) -> None:
-    (project.path / "fixtures" / "shop.http.yaml").unlink()
+    for path in (project.path / "fixtures").iterdir():
+        path.unlink()
+    recorder = RECORD.replace(", http=http", "").replace('write_http("fixtures/shop.http.yaml", http)', "")
+    assert project.runpython(project.makepyfile(record_alone=recorder)).ret == 0
+    (project.path / "live.log").unlink()
     result = run(project)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["stale*1 session without a model recording*--statebase-model=auto*"])
     before = server.count
     assert run(project, "--statebase-model=auto").ret == 0
     assert server.count == before + 5
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_workers_have_one_budget(project: pytest.Pytester, server: ModelServer, most: int) -> None:
+    for name in ("record", "http", "session"):
+        source = project.path / "fixtures" / f"shop.{name}.yaml"
+        (project.path / "fixtures" / f"again.{name}.yaml").write_bytes(source.read_bytes())
+    change_prompt(project)
+    before = server.count
+    options = ("--statebase-model=auto", f"--statebase-max-model-calls={most}", "-n2", "--dist=loadfile")
+    result = run(project, *options)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines([f"*the budget of {most} model call*is used up*"])
+    assert server.count == before + most, "neither a share of it, nor as much for each"
+
+
+def test_a_recording_that_was_deleted_is_missing(project: pytest.Pytester, server: ModelServer) -> None:
+    (project.path / "fixtures" / "shop.http.yaml").unlink()
+    before = server.count
+    for options in ((), ("--statebase-model=auto",), ("--statebase-model=auto", "--statebase-accept")):
+        result = run(project, *options)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(["*shop.http.yaml: the HTTP recording is missing*", "*Restore it from version*"])
+        result.stdout.no_fnmatch_line("*stale*")
+    assert server.count == before
+
+
+def test_accepted_exchanges_that_were_deleted_are_missing(project: pytest.Pytester, server: ModelServer) -> None:
+    change_prompt(project)
+    assert run(project, "--statebase-model=auto", "--statebase-accept").ret == 0
+    before = server.count
+    (project.path / "fixtures" / "shop.accepted.http.yaml").unlink()
+    for options in ((), ("--statebase-model=auto",)):
+        result = run(project, *options)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        missing = "*shop.accepted.http.yaml: the HTTP recording is missing: shop.accepted.yaml was accepted with*"
+        result.stdout.fnmatch_lines([missing, "*Restore it from version control.*"])
+        result.stdout.no_fnmatch_line("*stale*")
+    assert server.count == before
+    (project.path / "fixtures" / "shop.accepted.yaml").unlink()
+    result = run(project)
+    result.stdout.fnmatch_lines(["stale*--statebase-model=auto*"])
+
+
+def test_exchanges_of_turns_that_are_as_recorded_are_missed_as_well(project: pytest.Pytester) -> None:
+    """The answers are the recorded ones, so that the baseline has no turns."""
+    path = project.path / "agent.py"
+    path.write_text(path.read_text().replace('"model": "gpt-test"', '"temperature": 0, "model": "gpt-test"'))
+    result = run(project, "--statebase-model=auto", "--statebase-accept")
+    assert result.ret == 0, result.stdout.str()
+    assert {"shop.accepted.http.yaml", "shop.accepted.yaml"} <= set(files(project))
+    assert run(project).ret == 0
+    (project.path / "fixtures" / "shop.accepted.http.yaml").unlink()
+    result = run(project)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*shop.accepted.http.yaml: the HTTP recording is missing*"])
 
 
 def test_live_asks_again(project: pytest.Pytester, server: ModelServer) -> None:

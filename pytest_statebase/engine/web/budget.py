@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 import time
 import zlib
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from contextvars import Context
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 
 from ...errors import OptionError
 from ...wire.exchange import Answer, Failure, Response
@@ -31,24 +33,41 @@ _number_of_policy = itertools.count()
 class Budget:
     """How many model calls a run may make; shared by its replays and their threads.
 
-    max_calls: None for as many as it likes. Raises OptionError for less than none.
+    max_calls: None for as many as it likes. shared: a directory, empty at first, that all processes of the run have.
+    Raises OptionError for less than none.
     """
 
-    def __init__(self, max_calls: int | None = None) -> None:
+    def __init__(self, max_calls: int | None = None, shared: Path | None = None) -> None:
         if max_calls is not None and max_calls < 0:
             remedy = "Give 0 or more to --statebase-max-model-calls."
             raise OptionError(f"{max_calls} is no number of model calls", remedy=remedy)
         self.max_calls = max_calls
         self.made = 0
+        """By this process, or, where the budget is shared, how many it knows of."""
+        self._shared = None if max_calls is None else shared
         self._lock = threading.Lock()
 
     def take(self) -> bool:
         """Count one call; False where none is left."""
         with self._lock:
-            if self.max_calls is not None and self.made >= self.max_calls:
-                return False
-            self.made += 1
+            while self.max_calls is None or self.made < self.max_calls:
+                self.made += 1
+                if self._is_free(self.made):
+                    return True
+            return False
+
+    def _is_free(self, number: int) -> bool:
+        """Whether no other process has made the call of that number: who makes the file has it, in any system."""
+        if self._shared is None:
             return True
+        try:
+            os.close(os.open(self._shared / str(number), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            return False
+        except OSError:  # the directory is gone: rather too few calls than too many
+            self.made = self.max_calls or 0
+            return False
+        return True
 
     def text(self) -> str:
         """Why no call is made any more, and what to do."""

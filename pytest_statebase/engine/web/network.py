@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...cassette import Cassette
-from ...cassette.redaction import redacted, redacted_exchange
+from ...cassette.redaction import Echoes, all_known, redacted, redacted_exchange
 from ...compare import IgnoreRules
 from ...compare.model import ReplayedRequest, Source
 from ...errors import StatebaseError, UnrecordedCall
@@ -55,6 +55,8 @@ class Network:
         self.ids = ids
         self.rules = rules
         self.lock = threading.RLock()
+        self.secrets: Echoes = ()
+        """Keys that requests of this replay had in their headers."""
         self.recorded = cassette.http.exchanges if cassette.http else ()
         accepted = cassette.accepted_http.exchanges if cassette.accepted_http else ()
         self.accepted = accepted
@@ -102,7 +104,8 @@ class Network:
 
         Raises UnrecordedCall, at once and ever after in this turn, where nothing answers.
         """
-        clean = redacted(request)
+        self.secrets = all_known(self.secrets, request)
+        clean = redacted(request, self.secrets)
         entry = ReplayedRequest(clean.method, clean.address, run.turn.number, model=self.web.hosts.is_model(clean))
         run.observed.requests.append(entry)
         anew = self.web.model == "live" if entry.model else self.web.http == "all"
@@ -119,7 +122,7 @@ class Network:
 
     def peek(self, request: Request) -> Answer | None:
         """The recorded answer to a request that no turn is known to have made; None where there is none."""
-        found = self.pool.find(redacted(request), 0)
+        found = self.pool.find(redacted(request, self.secrets), 0)
         return None if found is None else found.answer
 
     def _take(self, found: Found, entry: ReplayedRequest, run: Ongoing) -> Answer:
@@ -165,7 +168,7 @@ class Network:
 
     def keep(self, exchange: Exchange, run: Ongoing) -> None:
         """Keep a live exchange, without its secrets, for whoever accepts what this run did."""
-        exchange = redacted_exchange(exchange)
+        exchange = redacted_exchange(exchange, self.secrets)
         with self.lock:
             run.observed.exchanges.append(exchange)
             self._learn(exchange.answer)
@@ -185,7 +188,9 @@ class Network:
 
     def _explain_model(self, clean: Request, missed: Missed, entry: ReplayedRequest, run: Ongoing) -> str:
         """What differs from the nearest model recording. Where that is the prompt alone, the turn is stale."""
-        known = [one.request for one in (*self.accepted, *self.recorded) if self.web.hosts.is_model(one.request)]
+        known = [
+            redacted(one.request) for one in (*self.accepted, *self.recorded) if self.web.hosts.is_model(one.request)
+        ]
         if not known:
             run.observed.stale = "no model call of the session is recorded"
             return run.observed.stale

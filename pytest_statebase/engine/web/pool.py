@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
+from ...cassette.redaction import redacted
 from ...compare import IgnoreRules
 from ...compare.diff import Difference
 from ...compare.model import Source
@@ -105,7 +106,7 @@ def _unused(entries: deque[Entry]) -> Iterator[Entry]:
 class Exchanges:
     """The exchanges that may answer requests; each does so once. Nothing is looked at before it is asked for.
 
-    recorded, accepted: those of the two files, secrets taken out. rules: what of a request does not count.
+    recorded, accepted: those of the two files. rules: what of a request does not count.
     headers: names of those that do. first: the first turn that is replayed: from before it only reads answer.
     is_model: tells calls of models, which read. inventions: tells ids and times that the agent makes up; without it,
     requests answer only those that are equal. Not thread-safe: the replay holds a lock.
@@ -210,9 +211,13 @@ class Exchanges:
     def _form(self, request: Request) -> Form:
         return form_of(request, self._rules, self._headers)
 
+    def _recorded_form(self, entry: Entry) -> Form:
+        """Recordings of other libraries, and of earlier versions, may hold what is taken out of today's request."""
+        return self._form(redacted(entry.exchange.request))
+
     def _key(self, entry: Entry) -> Hashable:
         if entry.key is None:
-            entry.key = self._form(entry.exchange.request).key
+            entry.key = self._recorded_form(entry).key
         return entry.key
 
     def _taken(self, entry: Entry, *, renamed: bool = False) -> Found:
@@ -249,7 +254,7 @@ class Exchanges:
             for entry in self._entries:
                 if not self._may_answer(entry):
                     continue
-                shape, entry.pieces = self._form(entry.exchange.request).masked
+                shape, entry.pieces = self._recorded_form(entry).masked
                 if entry.pieces:
                     self._masked.setdefault(shape, _Equals()).add(entry)
         return self._masked
@@ -266,7 +271,7 @@ class Exchanges:
         done = next((one for one in self._entries if not self._may_answer(one) and self._is_same(one, form)), None)
         if done is not None:
             return Missed("before the fork", nearest=done.exchange)
-        forms = [(self._form(one.exchange.request), one) for one in self._entries if self._may_answer(one)]
+        forms = [(self._recorded_form(one), one) for one in self._entries if self._may_answer(one)]
         if self._is_model(request):  # how it differs from others is told as messages, tools and parameters
             known = any(other.address == form.address for other, _ in forms)
             return Missed("differs" if known else "never recorded")

@@ -297,7 +297,7 @@ def test_what_cannot_be_read_is_told_in_one_message(tmp_path: Path, data: bytes,
 def test_missing(tmp_path: Path) -> None:
     with pytest.raises(HttpError, match="there is no such file") as caught:
         read_http(tmp_path / "gone.http.yaml")
-    assert "Record it again, or correct `http` in the plan." in str(caught.value)
+    assert "Restore it, or correct `http` in the plan." in str(caught.value)
 
 
 @pytest.mark.parametrize("layout", ["vcrpy", "version first"])

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,6 +55,21 @@ def test_budgets_of_one_of_none_and_without_end() -> None:
     assert all(Budget().take() for _ in range(1_000))
     with pytest.raises(OptionError, match="-1 is no number of model calls"):
         Budget(-1)
+
+
+def test_one_budget_of_several_processes(tmp_path: Path) -> None:
+    budgets = [Budget(50, tmp_path) for _ in range(4)]
+    with ThreadPoolExecutor(8) as pool:
+        taken = list(pool.map(lambda number: budgets[number % 4].take(), range(400)))
+    assert sum(taken) == 50
+    assert not Budget(50, tmp_path).take(), "nor for a process that comes later"
+    assert "50 model calls" in budgets[0].text()
+
+
+def test_a_shared_budget_of_which_nothing_is_known_is_used_up(tmp_path: Path) -> None:
+    budget = Budget(10**12, tmp_path / "gone")
+    assert not budget.take()
+    assert not budget.take()
 
 
 # --- What is waited for, and how long

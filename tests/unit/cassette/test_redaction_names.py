@@ -1,0 +1,170 @@
+"""Which names hold secrets, what tells of doubtful ones, names of one's own, and keys known from other requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_statebase.cassette.redaction import all_known, redacted, redacted_exchange, set_secret_names
+from pytest_statebase.compare import IgnoreRules
+from pytest_statebase.engine.web.pool import Exchanges, Found
+from pytest_statebase.events import SessionCreated, ToolCalled, TurnAdded, TurnStarted
+from pytest_statebase.ledger import Event
+from pytest_statebase.recorder.masking import without_secrets
+from pytest_statebase.values import TypedData
+from pytest_statebase.wire.exchange import Exchange, Request, Response
+
+KEY = "shopkey-7f3a9c1e5b2d4860"
+JSON = (("content-type", "application/json"),)
+
+
+def clean_header(name: str, value: str = KEY) -> str:
+    return redacted(Request("GET", "https://api.test/x", ((name, value),), b"")).headers[0][1]
+
+
+def clean_json(value: object) -> object:
+    body = json.dumps(value).encode()
+    return json.loads(redacted(Request("POST", "https://api.test/x", JSON, body)).body)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["X-Shop-Key", "Authentication", "X-Shop-Credential", "X-Shop-Credentials", "Shop-Access", "key",
+     "DD-APPLICATION-KEY", "X-Admin-Key", "Server-Key", "x_shop_key", "Shop-Auth", "X-Shop-Password", "X-Shop-Secret",
+     "X-Shop-Token", "Credential"],
+)  # fmt: skip
+def test_headers_by_their_last_word(name: str) -> None:
+    assert clean_header(name) == "REDACTED"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Idempotency-Key", "X-Idempotency-Key", "Sec-WebSocket-Key", "Surrogate-Key", "X-Cache-Key", "Partition-Key",
+     "X-Monkey", "X-Next-Page-Token", "Access-Control-Allow-Credentials", "X-Accessibility", "Keyword", "X-Author"],
+)  # fmt: skip
+def test_headers_that_open_nothing(name: str) -> None:
+    assert clean_header(name) == KEY
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("key", KEY), ("k", KEY), ("key", "aB3dE5gH7jK9mN1pQ3sT"), ("pin", "4711"), ("pin", "00471123"), ("pin", KEY)],
+)
+def test_doubtful_names_with_values_that_tell(name: str, value: str) -> None:
+    assert clean_json({"auth": {name: value, "other": value[:3]}}) == {"auth": {name: "REDACTED", "other": value[:3]}}
+    assert clean_json({"said": json.dumps({name: value})}) == {"said": json.dumps({name: "REDACTED"})}
+    clean = redacted(Request("GET", f"https://api.test/x?{name}={value}&page=2", (), b""))
+    assert clean.url == f"https://api.test/x?{name}=REDACTED&page=2"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("key", "PROJ-1047"), ("key", "order-1047-item-2093-of-2026"), ("key", "uploads/2024/03/aB3dE5gH7jK9mN1pQ3sT.png"),
+     ("key", "d41d8cd98f00b204e9800998ecf8427e"), ("key", "123e4567-e89b-12d3-a456-426614174000"),
+     ("key", "01HZX3K8YJ3K8YJ3K8YJ3K8YJ3"), ("key", "lastVisitedProductCategory2"), ("key", 12345678), ("k", 40),
+     ("k", "agent frameworks 2026"), ("pin", 13), ("pin", "13"), ("pin", "GPIO4"), ("pin", 471100001111),
+     ("key", ["a", "b"]), ("key", None), ("pin", 4.25), ("pin", 1000.5), ("keys", KEY)],
+)  # fmt: skip
+def test_doubtful_names_with_values_that_are_none(name: str, value: object) -> None:
+    assert clean_json({name: value}) == {name: value}
+
+
+def test_a_pin_that_is_a_number() -> None:
+    assert clean_json({"pin": 4711, "door": 4711}) == {"pin": 0, "door": 4711}
+
+
+# --- Names of one's own
+
+
+@pytest.fixture
+def own_names() -> Iterator[None]:
+    assert clean_header("X-Acme-Member") == KEY, "so that what is remembered of it is in the way"
+    set_secret_names(["X-Acme-Member", "customer_code", ""])
+    yield
+    set_secret_names(())
+    assert clean_header("X-Acme-Member") == KEY
+    assert clean_json({"customerCode": "c"}) == {"customerCode": "c"}
+
+
+@pytest.mark.usefixtures("own_names")
+def test_names_of_ones_own() -> None:
+    assert clean_header("x-acme-member", "m") == "REDACTED"
+    assert clean_json({"a": [{"customerCode": "c", "customer": "c"}]}) == {
+        "a": [{"customerCode": "REDACTED", "customer": "c"}]
+    }
+    asked = Request("GET", "https://api.test/x?customer-code=c&x=c", (), b"")
+    assert redacted(asked).url == "https://api.test/x?customer-code=REDACTED&x=c"
+    form = (("content-type", "application/x-www-form-urlencoded"),)
+    assert redacted(Request("POST", "https://api.test/x", form, b"customer_code=c&x=c")).body == (
+        b"customer_code=REDACTED&x=c"
+    )
+
+
+# --- Keys that are known from other requests
+
+
+def test_a_key_is_known_in_other_messages() -> None:
+    known = all_known(
+        (), Request("GET", "https://api.test/x", (("X-Shop-Key", KEY), ("Accept", "text/plain-2026")), b"")
+    )
+    asked = Request("POST", "https://model.test/v1/chat", JSON, json.dumps({"said": f"used {KEY}"}).encode())
+    assert json.loads(redacted(asked, known).body) == {"said": "used REDACTED"}
+    clean = redacted_exchange(Exchange(asked, Response(200, "OK", JSON, f'"{KEY} text/plain-2026"'.encode())), known)
+    assert isinstance(clean.answer, Response)
+    assert clean.answer.body == b'"REDACTED text/plain-2026"'
+    assert redacted_exchange(clean, known) == clean
+    assert KEY.encode() in redacted(asked).body, "of which nothing tells by itself"
+
+
+@pytest.mark.parametrize("value", ["production", "short-1", "REDACTED", "Bearer REDACTED", ""])
+def test_a_word_is_known_nowhere_else(value: str) -> None:
+    assert all_known((), Request("GET", "https://api.test/x", (("X-Shop-Key", value),), b"")) == ()
+
+
+def test_what_a_tool_gave_is_masked_from_there_on() -> None:
+    said = {"type": "text", "content": "go"}
+    events: list[Event] = [
+        SessionCreated("s"),
+        TurnStarted(1, said),
+        ToolCalled("before", {"key": KEY}, result="nothing"),
+        ToolCalled("login", {"key": KEY}, result={"token": KEY, "raw": [KEY.encode(), (1, f"<{KEY}>")]}),
+        ToolCalled("use", {"token": KEY}, result=TypedData("m:T", {"token": KEY}), error={"message": f"no {KEY}"}),
+        TurnAdded({"type": "text", "content": f"It is {KEY}."}),
+    ]
+    found = list(without_secrets(events, (KEY,)))
+    assert found[:3] == events[:3], "what the agent had from elsewhere, a replay brings itself"
+    assert found[3:] == [
+        ToolCalled("login", {"key": KEY}, result={"token": "REDACTED", "raw": [b"REDACTED", (1, "<REDACTED>")]}),
+        ToolCalled(
+            "use",
+            {"token": "REDACTED"},
+            result=TypedData("m:T", {"token": "REDACTED"}),
+            error={"message": "no REDACTED"},
+        ),
+        TurnAdded({"type": "text", "content": "It is REDACTED."}),
+    ]
+    assert list(without_secrets(events, ())) == events
+
+
+def test_a_nest_without_end_is_left_alone() -> None:
+    deep: list[object] = [KEY]
+    for _ in range(100_000):
+        deep = [deep]
+    (event,) = without_secrets([ToolCalled("deep", {}, result=deep)], (KEY,))
+    assert isinstance(event, ToolCalled)
+    assert event.result is deep
+
+
+def test_a_recording_with_secrets_in_it_answers_all_the_same() -> None:
+    """Such as one that another library made."""
+    asked = Request(
+        "POST", f"https://api.test/x?api_key={KEY}&page=2", JSON, json.dumps({"pin": "4711", "n": 1}).encode()
+    )
+    recorded = Exchange(asked, Response(200, "OK", (), b"hi"), 1)
+    for one in (recorded, redacted_exchange(recorded)):
+        pool = Exchanges([one], rules=IgnoreRules(()))
+        found = pool.answer(redacted(asked), 1)
+        assert isinstance(found, Found)
+        assert found.exchange is one
