@@ -19,7 +19,7 @@ from .cassette.http import read_http
 from .cassette.httpwrite import http_bytes
 from .cassette.record import seal_of
 from .compare.baseline import baseline_of
-from .compare.model import Divergence, Kind, ReplayResult, TurnResult, Verdict
+from .compare.model import Divergence, Kind, Observed, ReplayResult, TurnResult, Verdict
 from .engine.web.pending import exchange_from, exchange_line
 from .errors import AcceptedError, StatebaseError, UnstorableError
 from .report.grouping import plural
@@ -30,7 +30,6 @@ OFFER = "accept"
 ALL = "all"
 _REFUSED = {
     Verdict.ERROR: "error: the agent raised where the recording did not",
-    Verdict.UNRECORDED: "unrecorded: a call had no answer; answer it in the plan, or simulate it",
     Verdict.STILL_FAILING: "still-failing: it is marked as failing, and is not right yet",
     Verdict.BROKEN: "broken: its `expect` does not hold",
     Verdict.STALE: "stale: no model recording answers; run it with --statebase-model=auto first",
@@ -100,6 +99,8 @@ def _offer_turn(offer: dict[str, Any], result: ReplayResult, turn: TurnResult, c
     offer["verdicts"][number] = turn.verdict.value
     if turn.replayed is None:
         offer["refused"][number] = "not-replayed: " + (turn.reason or "the replay did not get there")
+    elif turn.verdict is Verdict.UNRECORDED:
+        offer["refused"][number] = f"unrecorded: {_without_answer(turn.replayed)}"
     elif turn.verdict in _REFUSED:
         offer["refused"][number] = _REFUSED[turn.verdict]
     else:
@@ -110,6 +111,16 @@ def _offer_turn(offer: dict[str, Any], result: ReplayResult, turn: TurnResult, c
             offer["http"][number] = [exchange_line(exchange) for exchange in turn.replayed.exchanges]
         except UnstorableError as error:
             offer["refused"][number] = f"cannot be stored: {error.where}: {error.what}"
+
+
+def _without_answer(seen: Observed) -> str:
+    """What had no answer, and what to do about it."""
+    missed = next((one for one in seen.requests if one.unrecorded), None)
+    if missed is None:
+        return "a call had no answer; answer it in the plan, or simulate it"
+    if missed.model:
+        return "a model call had no answer; ask the model with --statebase-model=auto first"
+    return "a request had no answer; send it for real with --statebase-http=new_episodes first, or record again"
 
 
 @dataclass(slots=True)

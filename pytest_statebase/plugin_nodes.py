@@ -60,14 +60,15 @@ class CassetteFile(pytest.Module):
             return
         settings = settings_of(self.config)
         names: set[str] = set()
-        for spec in _specs(cassette, settings):
+        for spec in specs_of(cassette, settings):
             for agent in settings.agents or (None,):
                 name = spec.fork.slug + (f"-{_safe(agent)}" if agent and len(settings.agents) > 1 else "")
                 name = _unique(name, names)
                 yield CassetteItem.make(self, name, cassette=cassette, spec=spec, agent=agent)
 
 
-def _specs(cassette: Cassette, settings: Settings) -> list[ReplaySpec]:
+def specs_of(cassette: Cassette, settings: Settings) -> list[ReplaySpec]:
+    """The replays that a run makes of a cassette, for each agent."""
     specs = list(cassette.plan.replays)
     if settings.fork is None:
         return specs

@@ -154,9 +154,8 @@ class _Replays:
         self.ledger: Ledger = cassette.ledger
         spec = spec or cassette.plan.replays[0]
         plan = cassette.plan
-        self.point = self.ledger.resolve(options.fork or spec.fork, plan.failing)
+        self.point, self.first, self.until = span_of(self.ledger, plan, spec, options.fork, options.until)
         self.mode: Mode = options.mode or spec.mode or "continuous"
-        self.until = _last_turn(self.ledger, options.until or spec.until, plan)
         self.rules = IgnoreRules.of_plan(plan)
         check_plan(self.ledger, plan)
         self.observed: list[Observed] = []
@@ -171,8 +170,6 @@ class _Replays:
         self._loop: Lease | None = None
         self._forks: list[Fork] = []
         self._fence: Fence | None = None
-        cut = self.ledger.cut(self.point)
-        self.first = self.ledger.next_number() if cut >= len(self.ledger.events) else _first_turn(self.ledger, cut)
 
     def turns(self, stack: ExitStack) -> Iterator[TurnRun]:
         """Each turn to be replayed, one after the other, while the tools are stubbed."""
@@ -306,6 +303,23 @@ class _Replays:
             pinned=self.pinned,
             upkeep=upkeep_of(self.cassette, self.rules, range(self.first, self.until + 1), self.stopped),
         )
+
+
+def span_of(
+    ledger: Ledger,
+    plan: Plan,
+    spec: ReplaySpec,
+    fork: ForkPoint | None = None,
+    until: int | Literal["end"] | None = None,
+) -> tuple[ForkPoint, int, int]:
+    """Where a replay forks, its first turn and its last one. fork, until: win over what the plan says.
+
+    Raises ForkError for a place that the session does not have.
+    """
+    point = ledger.resolve(fork or spec.fork, plan.failing)
+    cut = ledger.cut(point)
+    first = ledger.next_number() if cut >= len(ledger.events) else _first_turn(ledger, cut)
+    return point, first, _last_turn(ledger, until or spec.until, plan)
 
 
 def _first_turn(ledger: Ledger, cut: int) -> int:

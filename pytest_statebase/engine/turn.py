@@ -195,8 +195,15 @@ class TurnRun(Ongoing):
         observed.state = ledger.state_value()
         observed.memory = memories_of(ledger.turns[-1].events)
         if self.latch is not None:
-            self.stopped = f"turn {self.turn.number} made a call that has no answer"
+            self.stopped = f"turn {self.turn.number} {self._why_stopped()}"
         ledger.append(TurnAdded(reply.output, observed.error, reply.reasoning, reply.metadata))
+
+    def _why_stopped(self) -> str:
+        if self.observed.inconclusive is not None:
+            return "is inconclusive: its model gave no answer"
+        if self.observed.stale is not None:
+            return "is stale: no recording has its model's answer"
+        return "made a call that has no answer"
 
 
 def _is_not_the_agents(error: BaseException) -> bool:

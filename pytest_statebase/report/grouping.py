@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ..compare.model import Group, Kind, Verdict
+from ..compare.model import Facet, Group, Kind, Verdict
 from ..compare.paths import render_key
 from .notes import expired_text
+from .requestwrites import request_writes
 from .rows import Row
 from .show import one_line, shorten, shorten_pair, visible
 
@@ -73,7 +74,7 @@ def root_causes(row: Row) -> Iterator[tuple[Row, Row]]:
                 break
 
 
-DIFFERENCES = ("other actions", "other output", "only reworded", "no difference", "not replayed")
+DIFFERENCES = ("other actions", "other output", "only reworded", "no difference", "not judged", "not replayed")
 """In what a turn differs at most, whatever was expected of it; the first matter most."""
 
 
@@ -81,6 +82,8 @@ def difference_of(turn: Row) -> str:
     """One of `DIFFERENCES`: other calls, state or an exception; another output but for wording; wording alone; …"""
     if turn["replayed"] is None:
         return "not replayed"
+    if turn["verdict"] in (Verdict.STALE, Verdict.INCONCLUSIVE):
+        return "not judged"
     found = [one for one in turn["divergences"] if not one.get("note") and one["kind"] != Kind.EXPECT]
     if turn["verdict"] in (Verdict.UNRECORDED, Verdict.ERROR) or any(one["facet"] != "output" for one in found):
         return "other actions"
@@ -125,8 +128,12 @@ def kind_of(cause: Cause) -> Row:
 
 
 def side_name(found: Row, side: str) -> str:
-    """How a side of a difference is called: the accepted baseline stands in the place of the record."""
-    return "accepted" if side == "recorded" and found.get("baseline") else side
+    """How a side of a difference is called: the accepted baseline stands in the place of the record.
+
+    A request is set beside the one that is most like it in either file, and that is called the recorded one.
+    """
+    is_baseline = found.get("baseline") and found["facet"] != Facet.HTTP
+    return "accepted" if side == "recorded" and is_baseline else side
 
 
 def in_one_line(row: Row, *, width: int = 60) -> str:
@@ -228,7 +235,7 @@ def causes(rows: Iterable[Row]) -> list[Cause]:
 
 @dataclass(slots=True)
 class Write:
-    """One call of a tool that has an effect, as it was made, missing, extra or unrecorded."""
+    """One call of a tool, or one request, that has an effect, as it was made, missing, extra or unrecorded."""
 
     row: Row
     turn: Row
@@ -239,7 +246,8 @@ class Write:
 
 
 def writes(rows: Iterable[Row]) -> Iterator[Write]:
-    """Every write of the turns that were replayed, and the recorded ones that were not made."""
+    """Every write of the turns that were replayed, by tools and by requests that ask no model, and the recorded ones
+    that were not made."""
     for row in rows:
         for turn in judged(row):
             if turn["replayed"] is None:
@@ -248,6 +256,9 @@ def writes(rows: Iterable[Row]) -> Iterator[Write]:
                 is_there = call["recorded"] is not None or call["replayed"] is not None
                 if is_there and not call.get("reads"):
                     yield Write(row, turn, call, _state_of(call, turn))
+            for name, state, said in request_writes(turn):
+                side = {"arguments": said}
+                yield Write(row, turn, {"tool": name, "recorded": side, "replayed": None}, state)
 
 
 def _state_of(call: Row, turn: Row) -> str:

@@ -9,6 +9,7 @@ from .show import visible
 from .viewmodel import Mark, RequestView
 
 _ANSWERS = {"record": "the record", "accepted": "the accepted baseline", "live": "its server, live", "none": "nothing"}
+_KEPT = "an earlier run, live"
 
 
 def requests_view(requests: Iterable[Row]) -> list[RequestView]:
@@ -17,14 +18,16 @@ def requests_view(requests: Iterable[Row]) -> list[RequestView]:
 
 
 def _request(request: Row) -> RequestView:
-    flags = [name for name in request.get("flags", ()) if name != "model"]
+    told = request.get("flags", ())
+    flags = [name for name in told if name not in ("model", "kept")]
     turn = f", turn {request['from_turn']}" if "from_turn" in request else ""
-    explanation = request.get("explanation")
+    source = _KEPT if "kept" in told else _ANSWERS.get(request["source"], request["source"])
+    explanation = "\n".join(filter(None, (request.get("explanation"), request.get("hint"))))
     return RequestView(
         method=visible(request["method"]),
         address=visible(request["address"]),
-        kind="model call" if "model" in request.get("flags", ()) else "request",
-        answer=visible(_ANSWERS.get(request["source"], request["source"])) + turn,
+        kind="model call" if "model" in told else "request",
+        answer=visible(source) + turn,
         flags=[Mark(visible(name), "fail" if name == "unrecorded" else "review") for name in flags],
         explanation=visible(explanation, lines=True).strip("\n") if explanation else None,
     )

@@ -11,7 +11,7 @@ from ..ledger import ToolCalled, Turn
 from ..values import ABSENT, same
 from .jsonsafe import json_safe, short_text
 from .notes import evolution_row, known_row
-from .requestrows import requests_row, turn_requests
+from .requestrows import is_write, requests_row, turn_requests
 from .upkeep import upkeep_row
 
 Row: TypeAlias = dict[str, Any]
@@ -121,8 +121,11 @@ def _turn(turn: TurnResult, reads: Collection[str]) -> Row:
         row["beyond_until"] = True
     if turn.known or turn.expired:
         row |= known_row(turn)
-    if replayed is not None and replayed.requests and not unchanged:
-        row["requests"] = turn_requests(replayed)
+    requests = [] if replayed is None else turn_requests(replayed)
+    if unchanged:  # of which nobody needs more than the page counts
+        requests = [request for request in requests if is_write(request)]
+    if requests:
+        row["requests"] = requests
     if turn.reason is not None:
         row["reason"] = turn.reason
     return row

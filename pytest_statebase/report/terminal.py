@@ -35,7 +35,7 @@ from .grouping import (
 from .notes import expired_text, known_text
 from .rows import Row
 from .show import one_line, shorten, shorten_pair, visible
-from .traffic import is_stale_alone, stale_text, traffic_texts
+from .traffic import is_stale_alone, stale_lines, stale_text, traffic_texts
 
 __all__ = [
     "Line",
@@ -148,6 +148,8 @@ def _turn(turn: Row, cause_turn: Row | None, verbosity: int) -> Iterator[Line]:
     for request in turn.get("requests", ()):
         if request.get("explanation") and request["explanation"] != turn.get("reason"):
             yield from _block(request["explanation"])
+        if request.get("hint"):
+            yield from _block(request["hint"])
     if turn.get("reason"):
         yield from _block(turn["reason"])
 
@@ -254,7 +256,9 @@ def _values(found: Row, width: int) -> Iterator[Line]:
 
 
 def _hints(row: Row) -> Iterator[Line]:
-    stopped = any(turn["verdict"] == Verdict.NOT_REPLAYED for turn in judged(row))
+    verdicts = {turn["verdict"] for turn in judged(row)}
+    # Of a model that gave no answer, no other history tells more.
+    stopped = Verdict.NOT_REPLAYED in verdicts and not verdicts & {Verdict.INCONCLUSIVE, Verdict.STALE}
     if stopped and row["mode"] == "continuous":
         yield [("  --statebase-mode=isolated replays each turn from its own recorded history", DIM)]
     open_turns = [turn["turn"] for turn in judged(row) if turn["verdict"] in (Verdict.CHANGED, Verdict.UNPROVEN)]
@@ -291,6 +295,9 @@ def summary_lines(rows: Sequence[Row], *, verbosity: int = 0, report: str | None
     stale = stale_text(rows)
     if stale:
         lines.append(_labelled("stale", visible(stale), YELLOW))
+        for where, moved in stale_lines(rows) if verbosity > 0 else ():
+            told = shorten(visible(moved), width_of(verbosity))
+            lines.append([(f"{'':<15}", {}), (visible(where), BOLD), (f"  {told}", {})])
     if report:
         lines.append(_labelled("report", visible(report), {}))
     return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..compare.model import Verdict
-from .grouping import judged, plural
+from .grouping import judged, name_of, plural
 from .rows import Row
 
 ONCE_LIVE = "pytest --statebase-replay --statebase-model=auto"
@@ -26,7 +26,7 @@ def traffic_counts(counted: Mapping[str, int]) -> Iterator[tuple[str, list[tuple
             yield label, counts
 
 
-_HOWS = ("answered", "accepted", "live", "unrecorded")
+_HOWS = ("answered", "accepted", "kept", "live", "unrecorded")
 
 
 def stale_text(rows: Sequence[Row]) -> str | None:
@@ -39,6 +39,18 @@ def stale_text(rows: Sequence[Row]) -> str | None:
     told = f"{plural(len(stale), 'model call')} in {plural(cassettes, 'cassette')} no recording answers"
     why = f" ({plural(none, 'session')} without a model recording)" if none else ""
     return f"{told}{why}: {ONCE_LIVE}, review, then --statebase-accept"
+
+
+def stale_lines(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """For each turn whose prompt moved, its replay and turn, and what moved, on one line."""
+    for row in rows:
+        for turn in judged(row):
+            if turn["verdict"] == Verdict.STALE:
+                told = str(turn.get("reason") or "").removeprefix(_MOVED)
+                yield f"{name_of(row)} turn {turn['turn']}", "; ".join(told.split("\n"))
+
+
+_MOVED = "the prompt moved, and no model recording answers: "
 
 
 def is_stale_alone(row: Row) -> bool:

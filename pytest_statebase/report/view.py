@@ -32,7 +32,7 @@ from .results import replay_key
 from .rows import Row
 from .sessionview import session_view
 from .show import one_line, shorten, shorten_pair, visible
-from .traffic import traffic_counts
+from .traffic import stale_text, traffic_counts
 from .viewmodel import SLUGS, CauseView, GroupView, Link, Mark, ReportView, SessionView, WriteItem, WriteRow, WritesView
 
 _PAGE = 6_000_000
@@ -58,6 +58,7 @@ def build_view(rows: Sequence[Row], run: Mapping[str, Any]) -> ReportView:
         title="Replay report",
         facts=_run_facts(run),
         warnings=[visible(str(warning)) for warning in run.get("warnings", ())],
+        stale=visible(stale_text(rows) or "") or None,
         verdict=_sentence(counted, len(rows)),
         groups=groups,
         reached=f"{counted.to_the_end:,} of {plural(len(rows), 'session')} reached the last turn to be replayed",

@@ -234,6 +234,8 @@ class ReportView:
     title: str
     facts: Sequence[tuple[str, str]]
     warnings: Sequence[str]
+    stale: str | None
+    """How many prompts moved, and the command that mends it."""
     verdict: str
     """The run in one sentence."""
     groups: Sequence[GroupView]

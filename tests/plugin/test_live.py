@@ -133,6 +133,12 @@ def test_a_changed_prompt_is_one_line_and_never_green(project: pytest.Pytester, 
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     lines = [line for line in result.outlines if "--statebase-model=auto" in line]
     assert len(lines) == 1, result.stdout.str()
+    verbose = run(project, "-v")
+    moved = '*shop.session.yaml::version-0 turn 1  *system text*: recorded "You help*", now "You are a pirate*'
+    verbose.stdout.fnmatch_lines(["stale *--statebase-model=auto*", moved])
+    verbose.stdout.no_fnmatch_line("*--statebase-mode=isolated*")
+    page = (project.path / "statebase-report.html").read_text("utf-8")
+    assert "pytest --statebase-replay --statebase-model=auto" in page
     assert "1 model call in 1 cassette" in lines[0]
     result.stdout.no_fnmatch_line("*= FAILURES =*")
     assert server.count == before
@@ -145,6 +151,7 @@ def test_once_live_then_offline(project: pytest.Pytester, server: ModelServer, m
     live = run(project, "--statebase-model=auto")
     assert server.count == before + 5, live.stdout.str()
     announced = "statebase: model calls without a recording go live: up to 5 model calls, about * tokens*"
+    live.stdout.no_fnmatch_line("*of an earlier run*")
     live.stdout.fnmatch_lines([announced])
     live.stdout.fnmatch_lines(["model calls*5 live"])
     assert live.ret == 0, "only the wording of the outputs differs"
@@ -154,9 +161,13 @@ def test_once_live_then_offline(project: pytest.Pytester, server: ModelServer, m
     again = run(project, "--statebase-model=auto")
     assert again.ret == 0
     assert server.count == before + 5, "what came live once is not asked for again"
+    again.stdout.fnmatch_lines([f"{announced}; 5 answers of an earlier run are kept, and not asked for again*"])
+    again.stdout.fnmatch_lines(["model calls*5 kept"])
+    again.stdout.no_fnmatch_line("*5 live*")
 
     accepted = run(project, "--statebase-accept")
     assert accepted.ret == 0, accepted.stdout.str()
+    accepted.stdout.fnmatch_lines(["model calls*5 kept"])
     assert server.count == before + 5
     assert sorted(set(files(project)) - set(evidence)) == ["shop.accepted.http.yaml", "shop.accepted.yaml"]
     assert {name: data for name, data in files(project).items() if name in evidence} == evidence
@@ -166,6 +177,8 @@ def test_once_live_then_offline(project: pytest.Pytester, server: ModelServer, m
     offline = run(project, "-p", "no:cacheprovider")
     assert offline.ret == 0, offline.stdout.str()
     offline.stdout.fnmatch_lines(["*turns: 2 accepted"])
+    # Accepted answers stand in the place of the recorded ones, and are not counted beside them.
+    run(project, "--statebase-model=auto").stdout.fnmatch_lines([announced])
     for data in files(project).values():
         assert KEY.encode() not in data
 
@@ -176,6 +189,29 @@ def test_a_prompt_that_changes_what_is_done_is_named(project: pytest.Pytester) -
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     told = ["*turn 1 unrecorded*", "*tools.lookup_order.arguments.order_id*", '*recorded*"1047"', '*replayed*"A-1047"']
     result.stdout.fnmatch_lines(told)
+
+
+def test_a_model_call_without_a_recording_tells_the_next_step(project: pytest.Pytester) -> None:
+    """The conversation is another one, so that it is no moved prompt."""
+    path = project.path / "agent.py"
+    path.write_text(path.read_text().replace("*messages]", '*messages, {"role": "user", "content": "Be brief."}]'))
+    hint = "*to ask the model, with the tools stubbed: --statebase-model=auto*"
+    result = run(project, "--statebase-accept")
+    result.stdout.fnmatch_lines(["*turn 1 unrecorded*", hint])
+    result.stdout.fnmatch_lines(
+        ["refused*unrecorded: a model call had no answer; ask the model with --statebase-model=*"]
+    )
+
+
+def test_a_host_that_nobody_named_is_told(project: pytest.Pytester, server: ModelServer) -> None:
+    path = project.path / "pytest.ini"
+    path = path if path.exists() else project.path / "tox.ini"
+    path.write_text(path.read_text().replace(f"statebase_model_hosts = 127.0.0.1:{server.port}\n", ""))
+    change_prompt(project)
+    result = run(project, "--statebase-model=auto")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    told = f"*this path looks like a model's; if it is one*statebase_model_hosts = 127.0.0.1:{server.port}"
+    result.stdout.fnmatch_lines(["*turn 1 unrecorded*", told, "*ignore: *http.body.messages[[]0].content*"])
 
 
 def test_a_budget(project: pytest.Pytester, server: ModelServer) -> None:
@@ -203,7 +239,9 @@ def test_a_provider_that_refuses_is_inconclusive(project: pytest.Pytester, serve
     server.fail(1, 401)
     result = run(project, "--statebase-model=auto")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*inconclusive*", "*401*"])
+    result.stdout.fnmatch_lines(["*inconclusive*", "*401*", "*turn 1 is inconclusive: its model gave no answer"])
+    result.stdout.no_fnmatch_line("*made a call that has no answer*")
+    result.stdout.no_fnmatch_line("*--statebase-mode=isolated*")
 
 
 def test_one_worker_a_file(project: pytest.Pytester) -> None:

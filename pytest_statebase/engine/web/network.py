@@ -21,6 +21,7 @@ from ...wire.exchange import Answer, Exchange, Failure, Request
 from . import budget
 from .budget import WaitPolicy, told
 from .explain import explain
+from .hints import hint_for
 from .inventions import Inventions, told_by
 from .modeldiff import difference, nearest
 from .options import WebOptions
@@ -136,7 +137,7 @@ class Network:
         found = self.waiting.find(clean, run.turn.number, run.clocks())
         if found is None:
             return None
-        entry.source = Source.LIVE
+        entry.source, entry.kept = Source.LIVE, True
         run.observed.exchanges.append(replace(found.exchange, turn=run.turn.number))
         return self._given(found, entry, run)
 
@@ -183,6 +184,7 @@ class Network:
         entry.explanation = explain(missed, clean, run.turn.number)
         if entry.model:
             entry.explanation = self._explain_model(clean, missed, entry, run)
+        entry.hint = None if run.observed.stale else hint_for(clean, missed, model=entry.model)
         run.latch, run.observed.missed = entry.explanation, True
         return UnrecordedCall(entry.explanation)
 

@@ -1,13 +1,37 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
-from report_data import MARKUP, RUN, UNSEEN, all_rows, clean, hostile, reworded, row, still_failing
+from report_data import (
+    MARKUP,
+    RUN,
+    UNSEEN,
+    all_rows,
+    clean,
+    hostile,
+    result,
+    reworded,
+    row,
+    still_failing,
+    turn_of,
+    unchanged,
+)
 
+from pytest_statebase.compare.model import (
+    Divergence,
+    Facet,
+    Kind,
+    Observed,
+    ReplayedRequest,
+    Source,
+    TurnResult,
+    Verdict,
+)
 from pytest_statebase.report.html import render_html, write_html
 from pytest_statebase.report.results import Row, dump_row, load_row
 from pytest_statebase.report.show import visible
@@ -136,6 +160,60 @@ def test_writes_are_told_one_by_one() -> None:
     assert counts == {"made": 0, "changed": 1, "missing": 2, "extra": 1, "unrecorded": 1}
     assert {item.mark.text for item in view.writes.troubled} == {"changed", "missing", "extra", "unrecorded"}
     assert [item.tool for item in view.writes.others] == ["change_address"]
+
+
+def requests_row() -> Row:
+    """A turn that is as recorded, one that wrote otherwise and misses a write, and a turn whose prompt moved."""
+    sent = [
+        ReplayedRequest("POST", "https://api.test/refunds", 1, Source.RECORD, 1, 0),
+        ReplayedRequest("GET", "https://api.test/orders", 1, Source.RECORD, 1, 1),
+        ReplayedRequest("POST", "https://llm.test/v1/messages", 1, Source.RECORD, 1, 2, model=True),
+    ]
+    first = unchanged(turn_of(1, "Hi", "Hello."))
+    again = replace(first, replayed=Observed(1, output=first.recorded.output, requests=sent))
+    second = turn_of(2, "And now?", "Done.")
+    missing = Divergence(Facet.HTTP, Kind.MISSING, 'http."DELETE api.test/cart"', {"body": {"all": True}})
+    sent = [
+        ReplayedRequest("PUT", "https://api.test/cart", 2, unrecorded=True, explanation="never recorded", hint="send"),
+        ReplayedRequest("POST", "https://api.test/refunds", 2, Source.LIVE),
+        ReplayedRequest("POST", "https://api.test/refunds", 2, Source.RECORD, 1, 0),
+    ]
+    missed = Observed(2, missed=True, requests=sent)
+    third = turn_of(3, "Bye", "Bye.")
+    stale = (
+        "the prompt moved, and no model recording answers: temperature: recorded 0, now 1\ntools.x: was not recorded"
+    )
+    turns = [
+        again,
+        TurnResult(2, Verdict.UNRECORDED, second, missed, [missing]),
+        TurnResult(3, Verdict.STALE, third, Observed(3, missed=True, stale=stale), reason=stale),
+    ]
+    return row(result("requests", turns))
+
+
+def test_writes_over_http_stand_beside_those_of_tools() -> None:
+    view = build_view([requests_row()], RUN)
+    counts = {
+        found.tool: {
+            state: number for state, (number, _) in zip(view.writes.states, found.counts, strict=True) if number
+        }
+        for found in view.writes.rows
+    }
+    assert counts == {
+        "POST api.test/refunds": {"made": 1, "moved": 1, "extra": 1},
+        "PUT api.test/cart": {"unrecorded": 1},
+        "DELETE api.test/cart": {"missing": 1},
+    }
+    missing = next(item for item in view.writes.troubled if item.mark.text == "missing")
+    assert (missing.tool, missing.arguments) == ("DELETE api.test/cart", "{body: {all: true}}")
+
+
+def test_a_moved_prompt_is_told_with_its_command_and_counts_as_not_judged() -> None:
+    view = build_view([requests_row()], RUN)
+    assert dict(view.turns) == {"other actions": 1, "only reworded": 0, "no difference": 1, "not judged": 1}
+    page = Page(render_html([requests_row()], RUN)).text
+    assert "1 model call in 1 cassette no recording answers: pytest --statebase-replay --statebase-model=auto" in page
+    assert "never recorded\nsend" in page
 
 
 def test_failing_sessions_are_open_and_passing_ones_folded() -> None:

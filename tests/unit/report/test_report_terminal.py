@@ -4,10 +4,23 @@ import os
 from pathlib import Path
 
 import pytest
-from report_data import all_rows, clean, hostile, raised, reworded, row, still_failing, unproven, unrecorded
+from report_data import (
+    all_rows,
+    clean,
+    hostile,
+    raised,
+    result,
+    reworded,
+    row,
+    still_failing,
+    turn_of,
+    unproven,
+    unrecorded,
+)
 
+from pytest_statebase.compare.model import Observed, TurnResult, Verdict
 from pytest_statebase.report.results import Row
-from pytest_statebase.report.terminal import failure_lines, plain, summary_lines
+from pytest_statebase.report.terminal import divergence_lines, failure_lines, plain, summary_lines
 
 GOLD = Path(__file__).parents[2] / "gold" / "report"
 
@@ -77,3 +90,25 @@ def test_rows_of_later_versions_are_shown_as_they_are() -> None:
     found: Row = row(reworded())
     found["turns"][1]["verdict"] = "accepted-later"
     assert "accepted-later" in plain(summary_lines([found]))
+
+
+def test_requests_of_the_baseline_and_of_the_record_have_one_word() -> None:
+    found = {"facet": "http", "kind": "value", "path": "http.body.cents", "recorded": 1500, "replayed": 1501}
+    assert "      recorded  1500" in plain(divergence_lines({**found, "baseline": True})).splitlines()
+    found |= {"facet": "state", "path": "state.cents"}
+    assert "      accepted  1500" in plain(divergence_lines({**found, "baseline": True})).splitlines()
+
+
+def test_what_moved_in_prompts_is_a_line_each_with_v() -> None:
+    recorded = turn_of(1, "Hi", "Hello.")
+    reason = (
+        "the prompt moved, and no model recording answers: temperature: recorded 0, now 1\nmodel: recorded a, now b"
+    )
+    stale = TurnResult(1, Verdict.STALE, recorded, Observed(1, missed=True, stale=reason), reason=reason)
+    rows = [row(result("moved", [stale]))]
+    line = (
+        " " * 15
+        + "fixtures/moved.session.yaml::version-0 turn 1  temperature: recorded 0, now 1; model: recorded a, now b"
+    )
+    assert line in plain(summary_lines(rows, verbosity=1)).splitlines()
+    assert "temperature" not in plain(summary_lines(rows))
