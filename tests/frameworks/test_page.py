@@ -31,8 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The model .* is deprecated:Depre
 
 
 def setting(text: str, name: str) -> list[str]:
-    found = re.search(rf"^# {name} = (.*)$", text, re.MULTILINE)
-    return found[1].split() if found else []
+    return " ".join(re.findall(rf"^# {name} = (.*)$", text, re.MULTILINE)).split()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .harness import Bench, changed, framework
+from .harness import Bench, changed, framework, told
 
 framework("pydantic_ai", "openai")
 
@@ -47,6 +47,15 @@ def test_recorded_and_replayed_offline(bench: Bench, agent: Any) -> None:
 @each
 def test_another_prompt(bench: Bench, agent: Any) -> None:
     bench.stale(bench.record(agent), changed(agent))
+
+
+def test_a_prompt_that_changes_nothing_is_no_change(bench: Bench) -> None:
+    """The history keeps the prompt, and ids and counts of the provider."""
+    cassette = bench.record(own.Assistant)
+    again = type("Again", (own.Assistant,), {"system": f"{own.shop.SYSTEM} Be kind."})
+    assert set(bench.offline(cassette, again).verdicts) == {"stale", "not-replayed"}, "in a request the prompt counts"
+    result = bench.replay(cassette, again, model="auto")
+    assert result.verdicts == {"unchanged": len(cassette.ledger.turns)}, told(result)
 
 
 @each

@@ -16,8 +16,12 @@ from pytest_statebase import AgentReply
 
 from . import shop
 
-IGNORE = ["**.timestamp", "**.run_id", "**.conversation_id"]
-"""What pydantic-ai makes up for each message of its history."""
+IGNORE = [
+    *("**.timestamp", "**.run_id", "**.conversation_id"),
+    *("state.messages[*].instructions", "state.messages[*].usage", "state.messages[*].provider_response_id"),
+    "state.messages[*].parts[*].tool_call_id",
+]
+"""What pydantic-ai makes up for each message of its history, and what it keeps of the prompt and of the provider."""
 
 
 @dataclass
