@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pytest
 
 from .cassette import Cassette, load_cassette
 from .engine.free import FreeForks
+from .engine.remains import keep_guard
 from .engine.tools import current, stubbed, with_marked
 from .engine.web.doorway import door_here
 from .engine.web.fence import fenced
@@ -39,9 +40,12 @@ def local_client(config: pytest.Config) -> Iterator[LocalClient]:
         stubbed(with_marked(options.tools)),
         intercepted(door_here),
         fenced(options.allowed_hosts, options.blocked_hosts) as fence,
-        current(forks),
+        ExitStack() as stack,
     ):
-        yield client
+        stack.callback(keep_guard)
+        with current(forks):
+            yield client
+        forks.is_closed = True
     if fence.refused:
         warnings.warn(pytest.PytestWarning("\n".join(fence.refused)), stacklevel=1)
     if forks.misses:

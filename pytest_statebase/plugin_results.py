@@ -50,6 +50,8 @@ class Results:
         if call.when != "setup" or report.failed:
             rows = item.stash.get(ROWS, None)
             if rows:
+                if report.failed and call.when == "call" and call.excinfo is not None:
+                    _fail(rows, call.excinfo)
                 # One string of ASCII JSON: what crosses pytest-xdist's wire must not be more.
                 setattr(report, _ATTRIBUTE, json.dumps(rows))
                 del item.stash[ROWS]
@@ -126,7 +128,7 @@ class Results:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.is_worker:
-            self.config.workeroutput[_LEFT_OVER] = list(self.settings.left_over)  # type: ignore[attr-defined]
+            self.config.workeroutput[_LEFT_OVER] = list(self._left_over(last=True))  # type: ignore[attr-defined]
         if self.is_worker or self.config.getoption("collectonly") or not (self.rows or self._stopped(session)):
             return
         self._accept()
@@ -172,8 +174,14 @@ class Results:
         narrow = narrow or any(SUFFIX in str(argument) for argument in self.config.args)
         whole = not narrow and all(row["outcome"] != "error" for row in rows)
         orphans = [] if narrow or not self.settings.replaying else self._orphans()
-        left_over = self.left_over | self.settings.left_over
-        return [*left_over, *run_notes(rows, whole=whole), *upkeep_warnings(rows, whole=whole), *orphans]
+        return [*self._left_over(), *run_notes(rows, whole=whole), *upkeep_warnings(rows, whole=whole), *orphans]
+
+    def _left_over(self, *, last: bool = False) -> dict[str, None]:
+        """What was refused to threads between replays. last: nobody asks again, so that more goes to stderr at once."""
+        own = self.settings.left_over
+        if own is not None and last:
+            own.is_read = True
+        return self.left_over | (own.refused if own is not None else {})
 
     def _orphans(self) -> Iterator[str]:
         """Accepted baselines and exchanges whose plan is gone."""
@@ -207,8 +215,11 @@ class Results:
         }
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self.is_worker or not (self.rows or self.failures):
-            return
+        self._left_over(last=True)
+        if not self.is_worker and (self.rows or self.failures):
+            self._summarise(terminalreporter)
+
+    def _summarise(self, terminalreporter: pytest.TerminalReporter) -> None:
         from .report.terminal import note_lines, summary_lines
 
         written = self.settings.report if self.settings.report in self.written else None
@@ -231,6 +242,13 @@ def _shown(path: Path, invocation: Path) -> str:
         return str(path.relative_to(invocation))
     except ValueError:
         return str(path)
+
+
+def _fail(rows: list[dict[str, Any]], found: pytest.ExceptionInfo[BaseException]) -> None:
+    """What failed an item whose replays all passed, a warning that is an error say, fails them as well."""
+    if all(row["outcome"] == "passed" for row in rows):
+        for row in rows:
+            row.update(outcome="failed", failure=f"pytest: {found.exconly().strip().splitlines()[0]}")
 
 
 def _are_stale(rows: list[dict[str, Any]]) -> bool:

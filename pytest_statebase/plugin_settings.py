@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import pytest
 
 if TYPE_CHECKING:
     from .engine.options import ReplayOptions
+    from .engine.web.fence import Fence
     from .engine.web.options import WebOptions
 
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
@@ -144,8 +145,8 @@ class Settings:
     """Where live answers are kept until they are accepted; None where pytest keeps no cache."""
     accept: tuple[str, ...] = ()
     """What is to become the accepted baseline."""
-    left_over: dict[str, None] = field(default_factory=dict)
-    """What threads tried that replays of this process had left behind."""
+    left_over: Fence | None = None
+    """Knows what threads tried that replays of this process had left behind; None before the first replay."""
     _options: ReplayOptions | None = None
     _stubs: ExitStack | None = None
 
@@ -246,7 +247,7 @@ class Settings:
         self._stubs.enter_context(stubbed(tool for tool in tools if tool.function is not agent))
         options = self.options()
         self._stubs.enter_context(intercepted(door_here))
-        self.left_over = self._stubs.enter_context(fenced_between(options.allowed_hosts, options.blocked_hosts)).refused
+        self.left_over = self._stubs.enter_context(fenced_between(options.allowed_hosts, options.blocked_hosts))
         config.add_cleanup(self._stubs.close)
 
 

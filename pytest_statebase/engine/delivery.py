@@ -12,7 +12,7 @@ from ..compare.model import ReplayedCall, Source
 from ..errors import StatebaseError, UnrecordedCall
 from ..values import ABSENT
 from ..wire.doors import let_pass
-from .handlers import Live
+from .handlers import Live, own_turn
 from .ongoing import Ongoing
 from .revive import build_error, build_result, copied, error_record
 from .streams import Stream, Watch, as_async, is_awaited, is_stream, later, stream_of
@@ -25,6 +25,22 @@ class Delivery:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.run: Ongoing | None = None
+        self.is_closed = False
+        """The replay is over: what its turns left behind is judged no more."""
+
+    def close(self) -> None:
+        """Have the turns be judged as they stand."""
+        with self.lock:
+            self.is_closed = True
+
+    def turn_here(self) -> Ongoing | None:
+        """The turn that this very code belongs to, be it over; None where it is judged no more. To be held locked."""
+        if self.is_closed:
+            return None
+        own = own_turn()
+        if own is not None:
+            return own
+        return None if self.run is None or self.run.over else self.run
 
     def _ask(
         self, name: str, arguments: Any, tool: Tool | None, live: Live | None = None

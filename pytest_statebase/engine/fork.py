@@ -159,7 +159,7 @@ class Fork(Delivery):
         return self.requests.decide_behind(request)
 
     def stop(self, attempt: Attempt, why: str) -> bool:
-        """Mark the turn that tried to leave the machine. False where no turn is ongoing."""
+        """Mark the turn that tried to leave the machine. False where it is judged no more."""
         return stop_turn(self, attempt, why)
 
     # --- answering calls -----------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from .ongoing import Ongoing
 from .options import ReplayOptions
 from .reshape import reshaped
 from .tools import Tool, with_marked
+from .web.requests import refused_late
 from .web.stateapi import StateApi
 
 
@@ -41,6 +42,8 @@ class FreeForks:
         self.client: LocalClient | None = None
         """Whose forks they are: it answers requests to StateBase."""
         self._api = StateApi(options.api_hosts)
+        self.is_closed = False
+        """The test is over: what it left behind is refused."""
 
     @property
     def answering(self) -> Fork | None:
@@ -64,15 +67,18 @@ class FreeForks:
 
     def door(self, request: Request) -> Decision:
         """What becomes of an HTTP request that the test or the agent in it makes."""
+        if self.is_closed:
+            return refused_late(self, request)
         if self.client is not None and self._api.knows(request):
             return self._api.answer(request, self.client)
         with self._watched(f"{request.address} was requested") as fork:
             return fork.door(request)
 
     def stop(self, attempt: Attempt, why: str) -> bool:
-        """Keep what tried to leave the machine."""
-        self._keep(why)
-        return True
+        """Keep what tried to leave the machine. False where the test is over."""
+        if not self.is_closed:
+            self._keep(why)
+        return not self.is_closed
 
     def call(self, tool: Tool, arguments: dict[str, Any], live: Callable[[], Any]) -> Any:
         """Answer a call of a stubbed tool."""

@@ -6,10 +6,14 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakSet
 
 from ..errors import StatebaseError, UnrecordedCall
 from .tool import Tool
+
+if TYPE_CHECKING:
+    from .ongoing import Ongoing
 
 Live = Callable[[], Any]
 """Runs the tool itself with the arguments of the call."""
@@ -27,7 +31,21 @@ class Handler(Protocol):
     def stream_async(self, tool: Tool, arguments: dict[str, Any], live: Live) -> AsyncGenerator[Any, Any]: ...
 
 
+class Stay:
+    """In every context that a turn handed on (threads, tasks, timers, jobs), and alive as long as one of these is.
+
+    turn: None in what a test does itself.
+    """
+
+    __slots__ = ("__weakref__", "turn")
+
+    def __init__(self, turn: Ongoing | None) -> None:
+        self.turn = turn
+
+
 _current: ContextVar[Handler | None] = ContextVar("statebase_replay", default=None)
+_stay: ContextVar[Stay | None] = ContextVar("statebase_turn", default=None)
+_stays: WeakSet[Stay] = WeakSet()
 _active: list[Handler] = []
 lock = threading.RLock()
 caches: dict[Callable[[], Any], int] = {}
@@ -35,9 +53,10 @@ caches: dict[Callable[[], Any], int] = {}
 
 
 @contextmanager
-def current(handler: Handler) -> Iterator[None]:
-    """Have `handler` answer the calls of stubbed tools that are made inside."""
+def current(handler: Handler, turn: Ongoing | None = None) -> Iterator[None]:
+    """Have `handler` answer the calls of stubbed tools that are made inside, which belongs to `turn`."""
     token = _current.set(handler)
+    stay = _stay.set(_new_stay(turn))
     with lock:
         _active.append(handler)
         for clear in caches:
@@ -47,7 +66,27 @@ def current(handler: Handler) -> Iterator[None]:
     finally:
         with lock:
             _active.remove(handler)
+        _stay.reset(stay)
         _current.reset(token)
+
+
+def _new_stay(turn: Ongoing | None) -> Stay:
+    stay = Stay(turn)
+    with lock:
+        _stays.add(stay)
+    return stay
+
+
+def own_turn() -> Ongoing | None:
+    """The turn in which this very context began, be it over by now. None where no turn is known."""
+    stay = _stay.get()
+    return None if stay is None else stay.turn
+
+
+def is_anything_left() -> bool:
+    """Whether a context is alive in which what a turn or test began may go on."""
+    with lock:
+        return len(_stays) > 0
 
 
 def own_handler() -> Handler | None:

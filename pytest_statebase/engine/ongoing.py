@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from contextvars import Context
 from datetime import datetime
 
@@ -40,6 +41,10 @@ class Ongoing:
     def ended(self) -> bool:
         """Whether the turn was ended from outside: what it did not wait for any more says nothing."""
         return False
+
+    def when_done(self, action: Callable[[], None]) -> None:
+        """Do it once the turn has come to its own end: never, where it is interrupted."""
+        action()
 
     def wait_for(self, call: object, seconds: float) -> None:
         """Told that the turn waits for a provider, which is not the agent's time, for so many seconds at most."""

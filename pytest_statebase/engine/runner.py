@@ -32,6 +32,7 @@ from .loops import Lease, event_loop
 from .marked import with_marked_rules
 from .options import Clock, Mode, ReplayOptions, Simulator, Unrecorded, make_options
 from .reach import doubtful_moves, misspelt_tools, refuse_live_tools, texts_for_objects
+from .remains import keep_guard
 from .reshape import reshaped
 from .tools import Tool, stubbed, with_marked
 from .turn import TurnRun
@@ -176,6 +177,7 @@ class _Replays:
         stack.enter_context(stubbed(self.options.tools))
         stack.enter_context(intercepted(door_here))
         self._fence = stack.enter_context(fenced(self.options.allowed_hosts, self.options.blocked_hosts))
+        stack.callback(self._close)
         wanted = [t for t in self.ledger.turns if self.first <= t.number <= self.until and not is_history(t)]
         self._pin(wanted, stack)
         stack.enter_context(ALARM.kept())
@@ -193,6 +195,12 @@ class _Replays:
             if run.stopped and self.mode == "continuous":
                 self.stopped = run.stopped
                 break
+
+    def _close(self) -> None:
+        """What the turns left behind is refused from now on, as long as there is any."""
+        for fork in self._forks:
+            fork.close()
+        keep_guard()
 
     def _pin(self, turns: Iterable[Turn], stack: ExitStack) -> None:
         """Pin the clock where the recording has times, and what else is asked for."""

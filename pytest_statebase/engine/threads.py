@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+import atexit
 import contextvars
 import functools
 import sys
@@ -18,14 +19,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from types import BuiltinFunctionType
 from typing import Any
+from weakref import ReferenceType
 
 from . import strands
+from .handlers import own_handler
+from .web.fence import is_told
 
 _lock = threading.Lock()
 _holders = 0
 _start = threading.Thread.start
 _submit = ThreadPoolExecutor.submit
 _create_task = asyncio.BaseEventLoop.create_task
+_register = atexit.register
 
 
 def _branch() -> contextvars.Context:
@@ -36,9 +41,31 @@ def _branch() -> contextvars.Context:
     return context
 
 
+def _is_ours() -> bool:
+    """Whether what runs here belongs to a replay or recording: the threads of others are none of ours."""
+    return own_handler() is not None or strands.branching() is not None
+
+
+def _works_for_all(thread: threading.Thread) -> bool:
+    """Whether it is a worker of a pool: its jobs bring their contexts along, and others than a replay may have some."""
+    target, args = getattr(thread, "_target", None), getattr(thread, "_args", ())
+    is_worker = getattr(target, "__module__", None) in ("concurrent.futures.thread", "multiprocessing.pool")
+    return is_worker and not any(callable(one) and not isinstance(one, ReferenceType) for one in args)
+
+
 def _start_in_context(thread: threading.Thread) -> None:
+    if not _is_ours() or _works_for_all(thread):
+        _start(thread)
+        return
     context, run = _branch(), thread.run
-    thread.run = lambda: context.run(run)  # type: ignore[method-assign]
+
+    def in_context() -> None:
+        try:
+            _quietly(context.run, run)
+        finally:
+            del thread.run  # and with it the context, which a thread that is over need not keep
+
+    thread.run = in_context  # type: ignore[method-assign]
     try:
         _start(thread)
     except BaseException:
@@ -46,7 +73,19 @@ def _start_in_context(thread: threading.Thread) -> None:
         raise
 
 
+def _quietly(function: Callable[..., Any], /, *args: Any, **kw: Any) -> Any:
+    """Call it. What was refused and is told elsewhere ends the thread without a traceback."""
+    try:
+        return function(*args, **kw)
+    except BaseException as error:
+        if not is_told(error):
+            raise
+        return None
+
+
 def _submit_in_context(pool: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **kw: Any) -> Future[Any]:
+    if not _is_ours():
+        return _submit(pool, function, *args, **kw)
     given = _given_context(function)
     if given is None:
         return _submit(pool, _branch().run, function, *args, **kw)
@@ -87,16 +126,45 @@ def _in_context(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def _in_context_quietly(function: Callable[..., Any]) -> Callable[..., Any]:
+    return functools.partial(_quietly, _in_context(function))
+
+
+class _AtExit:
+    """What a turn has run when the process ends. It equals the function, by which it can be taken off again."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._run = _in_context_quietly(function)
+
+    def __call__(self, *args: Any, **kw: Any) -> Any:
+        return self._run(*args, **kw)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or bool(self._function == other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _register_in_context(function: Callable[..., Any], /, *args: Any, **kw: Any) -> Callable[..., Any]:
+    _register(_AtExit(function) if _is_ours() else function, *args, **kw)
+    return function
+
+
 def _handing_on(start: Callable[..., Any]) -> Callable[..., Any]:
     """`start`, a way to have another thread run a function, with the context of whoever calls it."""
-    place = 0 if isinstance(start, BuiltinFunctionType) else 1
+    is_new_thread = isinstance(start, BuiltinFunctionType)
+    place = 0 if is_new_thread else 1
+    hand_on = _in_context_quietly if is_new_thread else _in_context
 
     @functools.wraps(start)
     def started(*args: Any, **kw: Any) -> Any:
+        if not _is_ours():
+            return start(*args, **kw)
         if len(args) > place:
-            args = (*args[:place], _in_context(args[place]), *args[place + 1 :])
+            args = (*args[:place], hand_on(args[place]), *args[place + 1 :])
         elif "func" in kw:
-            kw["func"] = _in_context(kw["func"])
+            kw["func"] = hand_on(kw["func"])
         return start(*args, **kw)
 
     return started
@@ -118,6 +186,7 @@ def _exchange() -> None:
     threading.Thread.start = _start_in_context  # type: ignore[method-assign, assignment]
     ThreadPoolExecutor.submit = _submit_in_context  # type: ignore[method-assign, assignment]
     asyncio.BaseEventLoop.create_task = _create_task_as_branch  # type: ignore[method-assign, assignment]
+    atexit.register = _register_in_context
     for owner, name in _other_ways():
         inherited = name not in vars(owner)
         original = getattr(owner, name)
@@ -131,6 +200,7 @@ def _restore() -> None:
     threading.Thread.start = _start  # type: ignore[method-assign]
     ThreadPoolExecutor.submit = _submit  # type: ignore[method-assign]
     asyncio.BaseEventLoop.create_task = _create_task  # type: ignore[method-assign]
+    atexit.register = _register
     while _undo:
         _undo.pop()()
 

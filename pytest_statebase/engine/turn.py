@@ -6,6 +6,7 @@ import asyncio
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -48,6 +49,8 @@ class TurnRun(Ongoing):
         self._offer = Offer(fork.ledger, self.input, fork.call_by_name, lambda: connect(fork, self))
         self.limit = Limit(fork.options.turn_timeout, f"{fork.recorded.id}, turn {turn.number},")
         self._shift: int | None = None
+        self._when_done: list[Callable[[], None]] = []
+        self._is_done = False
         self._seed = f"{fork.recorded.id}:{turn.number}"
 
     def begin(self) -> Any:
@@ -61,7 +64,7 @@ class TurnRun(Ongoing):
         if fork.clock_follows:
             self._shift = shift_to(self.turn.started.at)
         try:
-            with current(fork), shifted(self._shift), self._pins(), self.limit:
+            with current(fork, self), shifted(self._shift), self._pins(), self.limit:
                 reply = self.agent.call(self._offer.parameters())
         except BaseException as error:
             self._raised(error)
@@ -80,7 +83,7 @@ class TurnRun(Ongoing):
         error: BaseException | None = None
         reply: Any = None
         try:
-            with current(self.fork), shifted(self._shift), self._pins(), self.limit.of_task():
+            with current(self.fork, self), shifted(self._shift), self._pins(), self.limit.of_task():
                 reply = await _within(self.limit, with_loose_tasks(awaitable))
         except BaseException as raised:
             error = raised
@@ -104,6 +107,23 @@ class TurnRun(Ongoing):
     def ended(self) -> bool:
         """Whether its limit ended it."""
         return self.limit.reason is not None
+
+    def when_done(self, action: Callable[[], None]) -> None:
+        """Do it once the turn has come to its own end, and not by its limit."""
+        with self.fork.lock:
+            if not self._is_done:
+                self._when_done.append(action)
+            elif not self.ended:
+                action()
+
+    def _done(self) -> None:
+        with self.fork.lock:
+            actions, self._when_done = self._when_done, []
+            self._is_done = True
+            for action in () if self.ended else actions:
+                action()
+        if self.fatal is not None:
+            raise self.fatal
 
     def wait_for(self, call: object, seconds: float) -> None:
         """Have the time limit of the turn stand still for so long at most."""
@@ -185,6 +205,7 @@ class TurnRun(Ongoing):
         self._end(AgentReply())
 
     def _end(self, reply: AgentReply) -> None:
+        self._done()
         observed = self.observed
         for call, entry in self.provisional:
             call.stale = not self.fork.pool.siblings_made(entry)

@@ -62,48 +62,56 @@ _lock = threading.Lock()
 _checks: list[Check] = []
 _check: Check | None = None
 _installed = False
+_naming = 0
+"""How many want names remembered."""
 _letting: Counter[tuple[str, int | None]] = Counter()
 _reached_before: set[tuple[str, int | None]] = set()
 """To whom more may be sent."""
 
 
-def guard(check: Check) -> None:
+def guard(check: Check, *, names: bool = True) -> None:
     """Ask `check` from now on of every attempt, in any thread; what it raises, the caller of the socket gets.
 
-    Several may hold the guard, each to `unguard` as often; the check of the first of them is asked.
+    Several may hold the guard, each to `unguard` as often; the check of the first of them is asked. names: remember
+    which names were looked up, to tell them.
     """
-    global _check, _installed
+    global _check, _installed, _naming
     with _lock:
         if not _installed:
             sys.addaudithook(_hook)
             _installed = True
         _checks.append(check)
         if len(_checks) == 1:
-            addresses.watch()
             methods.watch(_before)
+        _naming += names
+        if names and _naming == 1:
+            addresses.watch()
         _check = _checks[0]
 
 
-def unguard(check: Check) -> None:
+def unguard(check: Check, *, names: bool = True) -> None:
     """Ask it no longer."""
-    global _check
+    global _check, _naming
     with _lock:
         _checks.remove(check)
         _check = _checks[0] if _checks else None
-        if not _checks:
+        _naming -= names
+        if names and not _naming:
             addresses.forget()
+            _reached_before.clear()
+        if not _checks:
             methods.forget()
             _reached_before.clear()
 
 
 @contextmanager
-def guarded(check: Check) -> Iterator[None]:
+def guarded(check: Check, *, names: bool = True) -> Iterator[None]:
     """Guard inside."""
-    guard(check)
+    guard(check, names=names)
     try:
         yield
     finally:
-        unguard(check)
+        unguard(check, names=names)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from types import FrameType
@@ -22,6 +23,11 @@ def site_of(frame: FrameType | None) -> str | None:
     there are only libraries, as in a thread of a pool or a task of an event loop.
     """
     return innermost(takewhile(_is_no_loop, outwards(frame)))
+
+
+def site_here() -> str | None:
+    """The same for whoever calls."""
+    return site_of(sys._getframe(1))
 
 
 def innermost(frames: Iterable[FrameType]) -> str | None:

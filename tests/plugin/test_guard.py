@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -22,6 +24,10 @@ class agent(toy.Toy):
 def fetch_price(port):
     socket.create_connection(("127.0.0.1", port)).close()
 """
+
+
+GOING = threading.Event()
+"""Lets threads of agents in this process go on."""
 
 
 @pytest.fixture
@@ -99,14 +105,77 @@ def pytest_runtest_teardown():
 
 
 @pytest.mark.parametrize("args", [(), ("-n1",)])
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_thread_that_outlives_its_replay(project: Project, server: Counting, args: tuple[str, ...]) -> None:
     (project.path / "conftest.py").write_text(WAIT)
     result = run(project, server, *args, source=LATE)
     assert project.results()[0]["verdicts"] == {"unchanged": 3}
-    told = f"{server.where} was not connected to, from mine.py:6 in late: that was tried after its turn had ended"
-    assert told in " ".join(result.stdout.str().split())
+    told = f"{server.where} was not connected to, from mine.py:6 in late: that was tried after turn 3 of sess_toy"
+    assert f"{told} had ended" in " ".join(result.stdout.str().split())
     assert server.hits() == 0
+
+
+AT_THE_END = """
+import socket, threading, time, toy
+{imports}
+
+def late():
+    with open("late.txt", "a") as file:
+        file.write("late ")
+    {wait}
+    socket.create_connection(("127.0.0.1", PORT)).close()
+
+class agent(toy.Toy):
+    def __call__(self, user_input, turn):
+        if turn == 3:
+            {start}
+        return super().__call__(user_input, turn)
+"""
+IDLE = "while not threading._SHUTTING_DOWN: time.sleep(0.01)"
+
+
+@pytest.mark.parametrize(
+    ("imports", "start", "wait"),
+    [
+        ("", "threading.Thread(target=late).start()", IDLE),
+        ("", "threading.Timer(0.1, lambda: threading.Thread(target=late).start()).start()", IDLE),
+        ("from concurrent.futures import ThreadPoolExecutor as Pool", "Pool(1).submit(late)", IDLE),
+        ("import atexit", "atexit.register(late)", ""),
+    ],
+    ids=["thread", "timer", "pool", "atexit"],
+)
+def test_what_is_left_when_the_process_ends(
+    project: Project, server: Counting, imports: str, start: str, wait: str
+) -> None:
+    project.cassette()
+    source = AT_THE_END.format(imports=imports, start=start, wait=wait)
+    (project.path / "mine.py").write_text(source.replace("PORT", str(server.port)))
+    result = project.pytester.runpytest_subprocess(
+        "--statebase-replay", "--statebase-agent=mine:agent", "-p", "no:cacheprovider"
+    )
+    result.assert_outcomes(passed=1)
+    assert (project.path / "late.txt").read_text() == "late "
+    assert server.hits() == 0
+    told = [line for line in result.errlines if "was not connected to" in line]
+    if "Pool" not in imports:
+        (line,) = told
+        assert line.startswith(f"statebase: {server.where} was not connected to, from mine.py:")
+        assert line.endswith("in late: that was tried after turn 3 of sess_toy had ended")
+    assert "Traceback" not in result.stderr.str()
+
+
+def test_a_run_inside_of_a_process_leaves_its_host_alone(project: Project, server: Counting) -> None:
+    GOING.clear()
+    source = "from tests.plugin.test_guard import GOING\n" + LATE.replace("time.sleep(0.2)", "GOING.wait(10)")
+    run(project, server, source=source)
+    with socket.create_connection(("127.0.0.1", server.port)):
+        pass
+    thread = threading.Thread(target=lambda: socket.create_connection(("127.0.0.1", server.port)).close())
+    thread.start()
+    thread.join()
+    GOING.set()
+    for left in [one for one in threading.enumerate() if one.name.endswith("(late)")]:
+        left.join()
+    assert server.hits() == 2
 
 
 def test_fixtures_between_replays_go_where_they_like(project: Project, server: Counting) -> None:
@@ -213,3 +282,46 @@ def test_unused_it_adds_no_hook(project: Project) -> None:
     (project.path / "test_it.py").write_text("def test_it(): pass\n")
     project.pytester.runpytest_subprocess("-p", "no:cacheprovider", "test_it.py").assert_outcomes(passed=1)
     assert (project.path / "hooked.txt").read_text() == "False"
+
+
+BLOCKED = """
+import threading, httpx, toy
+
+def ping(port):
+    httpx.post(f"http://127.0.0.1:{port}/t", json={"a": 1})
+
+class agent(toy.Toy):
+    def __call__(self, user_input, turn):
+        thread = threading.Thread(target=ping, args=(PORT,))
+        thread.start()
+        thread.join()
+        return super().__call__(user_input, turn)
+"""
+STRICT = "filterwarnings = error::pytest.PytestUnhandledThreadExceptionWarning\n"
+
+
+def test_what_is_blocked_in_a_thread_is_no_warning(project: Project, server: Counting) -> None:
+    pytest.importorskip("httpx")
+    result = run(project, server, source=BLOCKED, ini=f"{STRICT}statebase_blocked_hosts = {server.where}\n")
+    result.assert_outcomes(passed=1, warnings=0)
+    assert project.results()[0]["verdicts"] == {"unchanged": 3}
+    assert server.hits() == 0
+
+
+def test_what_is_unrecorded_in_a_thread_is_told_by_the_verdict_alone(project: Project, server: Counting) -> None:
+    pytest.importorskip("httpx")
+    result = run(project, server, source=BLOCKED)
+    result.assert_outcomes(failed=1, warnings=0)
+    assert project.results()[0]["verdicts"] == {"unrecorded": 1, "not-replayed": 2}
+    assert "Exception in thread" not in result.stdout.str() + result.stderr.str()
+    assert "network.py" not in result.stdout.str()
+
+
+def test_an_agents_own_error_in_a_thread_is_pytests_affair(project: Project, server: Counting) -> None:
+    source = BLOCKED.replace('httpx.post(f"http://127.0.0.1:{port}/t", json={"a": 1})', "raise ValueError('mine')")
+    result = run(project, server, source=source, ini=STRICT)
+    result.assert_outcomes(failed=1)
+    (row,) = project.results()
+    assert row["outcome"] == "failed"
+    assert "PytestUnhandledThreadExceptionWarning" in row["failure"]
+    assert "ValueError: mine" in result.stdout.str()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -11,9 +15,11 @@ from tests.frameworks.model_server import ModelServer
 pytest.importorskip("httpx", reason="the agent of these tests talks to its model with httpx")
 
 AGENT = """
-import json, os
+import json, os, signal
 import httpx
 import shop
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SYSTEM = "You help the customers of a shop."
 
@@ -22,8 +28,8 @@ def agent(messages):
     talk = [{"role": "system", "content": SYSTEM}, *messages]
     while True:
         asked = {"model": "gpt-test", "messages": talk, "tools": shop.SCHEMAS}
-        headers = {"authorization": "Bearer " + os.environ.get("OPENAI_API_KEY", "none")}
-        done = httpx.post(os.environ["MODEL_URL"] + "/v1/chat/completions", json=asked, headers=headers)
+        headers = {"authorization": "Bearer " + os.environ.get("OPENAI_API_KEY", "none"), "x-process": str(os.getpid())}
+        done = httpx.post(os.environ["MODEL_URL"] + "/v1/chat/completions", json=asked, headers=headers, timeout=60)
         done.raise_for_status()
         answer = done.json()["choices"][0]["message"]
         talk.append(answer)
@@ -212,6 +218,28 @@ def test_a_host_that_nobody_named_is_told(project: pytest.Pytester, server: Mode
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     told = f"*this path looks like a model's; if it is one*statebase_model_hosts = 127.0.0.1:{server.port}"
     result.stdout.fnmatch_lines(["*turn 1 unrecorded*", told, "*ignore: *http.body.messages[[]0].content*"])
+
+
+def test_what_was_interrupted_is_never_an_answer(project: pytest.Pytester, server: ModelServer) -> None:
+    before, script = server.count, server.script
+    change_prompt(project)
+
+    def interrupting(request: Any) -> Any:
+        if server.count == before + 3:
+            os.kill(int(server.requests[-1]["headers"]["x-process"]), signal.SIGINT)
+            time.sleep(2)  # the answer comes when nobody waits for it any more
+        return script(request)
+
+    server.script = interrupting
+    result = run(project, "--statebase-model=auto")
+    assert result.ret == pytest.ExitCode.INTERRUPTED, result.stdout.str()
+    (kept,) = (project.path / ".pytest_cache" / "d" / "statebase").glob("*.jsonl")
+    assert kept.read_text().count("\n") == 2
+    again = run(project, "--statebase-model=auto")
+    assert again.ret == 0, again.stdout.str()
+    assert server.count == before + 6
+    assert run(project, "--statebase-accept").ret == 0
+    assert "waited no longer" not in (project.path / "fixtures" / "shop.accepted.http.yaml").read_text()
 
 
 def test_a_budget(project: pytest.Pytester, server: ModelServer) -> None:

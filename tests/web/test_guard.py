@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
+import atexit
 import contextlib
 import errno
 import http.client
+import queue
 import smtplib
 import socket
 import threading
@@ -21,6 +24,7 @@ from pytest_statebase.cassette.plan import Plan, ToolRules
 from pytest_statebase.engine.agents import as_agent
 from pytest_statebase.engine.options import make_options
 from pytest_statebase.engine.runner import _Replays
+from pytest_statebase.errors import UnrecordedCall
 from tests.web.servers import Counting, counting
 
 NAMED = "db.example.com"
@@ -438,32 +442,175 @@ def test_a_look_up_of_a_thread_that_was_there_before() -> None:
     assert isinstance(errors[0], socket.gaierror)
 
 
-def test_what_a_turn_leaves_behind_is_refused_with_a_warning(server: Counting) -> None:
+def left_behind(
+    port: int, errors: list[BaseException]
+) -> tuple[Callable[[str], str], threading.Event, threading.Event]:
+    """An agent that leaves a thread behind in its first turn, what lets it go on, and what it sets when it is done."""
     going, done = threading.Event(), threading.Event()
-    errors: list[BaseException] = []
 
     def late() -> None:
         going.wait(10)
         try:
-            raw(server.port)
+            raw(port)
         except BaseException as error:
             errors.append(error)
         done.set()
 
-    def agent(user_input: str) -> str:
-        threading.Thread(target=late).start()
+    def agent(user_input: str, turn: int) -> str:
+        if turn == 1:
+            threading.Thread(target=late).start()
         return "done"
 
-    steps = _Replays(recording(1), as_agent(agent), make_options(), None)
+    return agent, going, done
+
+
+def test_what_a_turn_left_behind_is_charged_to_it_while_its_replay_goes_on(server: Counting) -> None:
+    errors: list[BaseException] = []
+    agent, going, done = left_behind(server.port, errors)
+    steps = _Replays(recording(3), as_agent(agent), make_options(), None)
     with ExitStack() as stack:
-        for turn in steps.turns(stack):
+        for number, turn in enumerate(steps.turns(stack), 1):
+            if number == 3:
+                going.set()
+                assert done.wait(10)
             turn.begin()
-        going.set()
-        assert done.wait(10)
     result = steps.result()
+    assert [turn.verdict for turn in result.turns] == [Verdict.UNRECORDED, Verdict.OFF_SCRIPT, Verdict.OFF_SCRIPT]
+    assert isinstance(errors[0], UnrecordedCall)
+    assert result.warnings == []
+
+
+def test_what_a_turn_left_behind_is_refused_once_its_replay_is_over(
+    server: Counting, capfd: pytest.CaptureFixture[str]
+) -> None:
+    errors: list[BaseException] = []
+    agent, going, done = left_behind(server.port, errors)
+    result = replay(recording(2), agent)
+    going.set()
+    assert done.wait(10)
     assert result.passed
     assert isinstance(errors[0], ConnectionRefusedError)
-    assert "after its turn had ended" in result.warnings[0]
+    told = f"statebase: {server.where} was not connected to, from tests/web/test_guard.py:"
+    line = capfd.readouterr().err.strip()
+    assert line.startswith(told)
+    assert line.endswith("in raw: that was tried after turn 1 of sess_web had ended")
+
+
+def in_a_timer(work: Callable[[], None], pool: ThreadPoolExecutor) -> None:
+    threading.Timer(0.01, work).start()
+
+
+def in_a_raw_thread(work: Callable[[], None], pool: ThreadPoolExecutor) -> None:
+    _thread.start_new_thread(work, ())
+
+
+def in_an_older_pool(work: Callable[[], None], pool: ThreadPoolExecutor) -> None:
+    pool.submit(work)
+
+
+def in_a_thread_of_a_thread(work: Callable[[], None], pool: ThreadPoolExecutor) -> None:
+    """The second starts when the replay is over."""
+    pool.submit(lambda: (ENDED.wait(10), threading.Thread(target=work).start()))
+
+
+def in_another_loop(work: Callable[[], None], pool: ThreadPoolExecutor) -> None:
+    async def later() -> None:
+        await asyncio.sleep(0.01)
+        work()
+
+    threading.Thread(target=asyncio.run, args=(later(),)).start()
+
+
+ENDED = threading.Event()
+LEFT_IN = [in_a_timer, in_a_raw_thread, in_an_older_pool, in_a_thread_of_a_thread, in_another_loop]
+TRIES = [raw, lambda port: socket.getaddrinfo(NAMED, port)]
+
+
+@pytest.mark.parametrize("way", LEFT_IN)
+@pytest.mark.parametrize("attempt", TRIES, ids=["connect", "resolve"])
+def test_nothing_that_is_left_gets_out(server: Counting, way: Callable[..., None], attempt: Callable[..., Any]) -> None:
+    errors: queue.Queue[BaseException | None] = queue.Queue()
+    ENDED.clear()
+
+    def work() -> None:
+        ENDED.wait(10)
+        try:
+            attempt(server.port)
+        except BaseException as error:
+            errors.put(error)
+        else:
+            errors.put(None)
+
+    def agent(user_input: str) -> str:
+        way(work, pool)
+        return "done"
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()
+        assert replay(recording(), agent).passed
+        ENDED.set()
+        assert isinstance(errors.get(timeout=10), ConnectionRefusedError)
+
+
+def test_a_connection_that_was_open_before_carries_nothing_that_is_left() -> None:
+    mine, other = socket.create_server(("127.0.0.1", 0)), socket.socket()
+    other.connect(mine.getsockname())
+    errors: queue.Queue[BaseException] = queue.Queue()
+    ENDED.clear()
+
+    def work() -> None:
+        ENDED.wait(10)
+        try:
+            other.sendall(b"x")
+        except BaseException as error:
+            errors.put(error)
+
+    def agent(user_input: str) -> str:
+        threading.Thread(target=work).start()
+        return "done"
+
+    with mine, other:
+        assert replay(recording(), agent).passed
+        ENDED.set()
+        assert isinstance(errors.get(timeout=10), ConnectionRefusedError)
+
+
+def test_others_go_where_they_like_while_something_is_left(open_server: Counting) -> None:
+    going = threading.Event()
+
+    def agent(user_input: str) -> str:
+        threading.Thread(target=going.wait, args=(10,)).start()
+        pool.submit(int).result()
+        return "done"
+
+    with ThreadPoolExecutor(1) as pool:
+        assert replay(recording(), agent).passed
+        raw(open_server.port)
+        pool.submit(raw, open_server.port).result()  # a worker that the agent was the first to use
+        thread = threading.Thread(target=raw, args=(open_server.port,))
+        thread.start()
+        thread.join()
+    going.set()
+    assert open_server.hits() == 3
+
+
+def test_what_a_turn_wants_done_at_exit_can_be_taken_off_again() -> None:
+    done: list[int] = []
+
+    def at_exit() -> None:
+        done.append(1)
+
+    def agent(user_input: str) -> str:
+        assert atexit.register(at_exit) is at_exit
+        return "done"
+
+    register = atexit.register
+    before = atexit._ncallbacks()
+    assert replay(recording(), agent).passed
+    assert atexit._ncallbacks() == before + 1
+    atexit.unregister(at_exit)
+    assert atexit.register is register
+    assert not done
 
 
 def test_after_a_replay_everything_is_as_it_was(open_server: Counting) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import errno
+import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from socket import gaierror
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 from ...compare.model import ReplayedRequest
 from ...errors import UnrecordedCall
 from ...wire.doors import passing
 from ...wire.guard import Attempt, guard, unguard
 from ...wire.hosts import Hosts
-from ..handlers import own_handler
+from ..handlers import own_handler, own_turn
 from .waiting import site_of_waiting
 
 
@@ -29,11 +31,26 @@ class Fence:
     blocked: Hosts
     refused: dict[str, None] = field(default_factory=dict)
     """One line a host and place."""
+    is_read: bool = False
+    """They were told: what comes later is told at once, on stderr."""
+
+    def tell(self, told: str) -> None:
+        """Keep a line, once."""
+        if told not in self.refused:
+            self.refused[told] = None
+            if self.is_read and sys.__stderr__ is not None:
+                with suppress(OSError, ValueError):
+                    sys.__stderr__.write(f"statebase: {told}\n")
+                    sys.__stderr__.flush()
 
 
 _fences: list[Fence] = []
 _run_wide: list[Fence] = []
+_afterwards = Fence(Hosts(), Hosts(), is_read=True)
+"""Stands when no other does: for what is left once all is over."""
 _lock = threading.Lock()
+_refusals: set[str] = set()
+"""The words of every refusal, by which an exception is known that a client has made of it."""
 
 
 class fenced:  # noqa: N801 - used like a context manager function, and cheaper than one
@@ -84,15 +101,15 @@ def check(attempt: Attempt) -> bool:
         return True
     why = _told(attempt, site_of_waiting(handler) if attempt.site is None else attempt.site)
     if not stop(attempt, why):
-        _refuse_late(attempt, handler)
+        raise _refusal(attempt, tell_late(handler, _what(attempt), "tried", attempt.site))
     raise UnrecordedCall(why)
 
 
 def stop_turn(fork: Any, attempt: Attempt, why: str) -> bool:
-    """Mark the ongoing turn of a fork as unrecorded. False where it has none any more."""
+    """Mark the turn of a fork that made an attempt as unrecorded. False where none is judged any more."""
     with fork.lock:
-        run = fork.run
-        if run is None or run.over:
+        run = fork.turn_here()
+        if run is None:
             return False
         if run.latch is None:
             entry = ReplayedRequest(_METHODS[attempt.kind], attempt.where, run.turn.number, unrecorded=True)
@@ -100,6 +117,49 @@ def stop_turn(fork: Any, attempt: Attempt, why: str) -> bool:
             run.observed.requests.append(entry)
             run.observed.missed = True
         return True
+
+
+def tell_late(handler: Any, what: str, verb: str, site: str | None) -> str:
+    """Keep for the warnings what a turn attempted that is over, and judged. Returns the line."""
+    run = own_turn()
+    turn = "its test" if run is None else f"turn {run.turn.number} of {handler.recorded.id}"
+    return _tell(f"{what}{_from(site)}: that was {verb} after {turn} had ended", _late_fences(handler))
+
+
+def tell_behind(what: str, verb: str, site: str | None) -> str:
+    """Keep for the warnings what a thread attempted that belongs to no replay. Returns the line."""
+    return _tell(
+        f"{what}{_from(site)}: that was {verb} in a thread that the agent did not start", list(_fences or _run_wide)
+    )
+
+
+def _late_fences(handler: Any) -> list[Fence]:
+    fence = getattr(handler, "fence", None)
+    return [fence] if fence in _fences else list(_run_wide or _fences)
+
+
+def _tell(told: str, fences: list[Fence]) -> str:
+    with _lock:
+        _refusals.add(told)
+    for fence in fences or [_afterwards]:
+        fence.tell(told)
+    return told
+
+
+def is_told(error: BaseException) -> bool:
+    """Whether an exception comes of a refusal that a verdict, a warning or nothing at all is to tell of."""
+    seen: set[int] = set()
+    left: list[BaseException | None] = [error]
+    while left:
+        one = left.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        text = str(one)
+        if isinstance(one, UnrecordedCall) or any(told in text for told in _refusals):
+            return True
+        left += (one.__cause__, one.__context__)
+    return False
 
 
 _METHODS = {"connect": "CONNECT", "resolve": "LOOK UP", "send": "SEND"}
@@ -110,48 +170,46 @@ _SENTENCES = {
 }
 
 
+def _what(attempt: Attempt) -> str:
+    return _SENTENCES[attempt.kind].format(attempt.where)
+
+
+def _from(site: str | None) -> str:
+    return f", from {site}" if site else ""
+
+
 def _told(attempt: Attempt, site: str | None) -> str:
-    what = _SENTENCES[attempt.kind].format(attempt.where)
-    place = f", from {site}" if site else ""
-    return f"{what}{place}: nothing leaves the machine in a replay but to statebase_allowed_hosts"
+    return f"{_what(attempt)}{_from(site)}: nothing leaves the machine in a replay but to statebase_allowed_hosts"
 
 
 def _blocked(attempt: Attempt) -> str:
-    return f"{_SENTENCES[attempt.kind].format(attempt.where)}: it is one of statebase_blocked_hosts"
+    return blocked(_what(attempt))
+
+
+def blocked(what: str) -> str:
+    """What the refusal of a blocked host says; the warnings do not."""
+    told = f"{what}: it is one of statebase_blocked_hosts"
+    _refusals.add(told)
+    return told
+
+
+def fences_behind() -> list[Fence]:
+    """What stands in the way of code that belongs to no replay."""
+    with _lock:
+        if _fences:
+            return list(_fences)
+        return [] if threading.current_thread() is threading.main_thread() else list(_run_wide)
 
 
 def _check_behind(attempt: Attempt) -> None:
     """An attempt of code that belongs to no replay. What it had open before is its own affair: a debugger's, say."""
     if attempt.is_open:
         return
-    with _lock:
-        fences = list(_fences)
-    if not fences:
-        if threading.current_thread() is threading.main_thread():
-            return
-        with _lock:
-            fences = list(_run_wide)
-    if not fences:
-        return
+    fences = fences_behind()
     if any(attempt.is_among(fence.blocked) for fence in fences):
         raise _refusal(attempt, _blocked(attempt))
     if not all(attempt.is_among(fence.allowed) for fence in fences):
-        _refuse(attempt, fences, "in a thread that the agent did not start")
-
-
-def _refuse_late(attempt: Attempt, handler: Any) -> NoReturn:
-    fence = getattr(handler, "fence", None)
-    with _lock:
-        fences = [fence] if fence in _fences else list(_run_wide or _fences)
-    _refuse(attempt, fences, "after its turn had ended")
-
-
-def _refuse(attempt: Attempt, fences: list[Fence], when: str) -> NoReturn:
-    site = f", from {attempt.site}" if attempt.site else ""
-    told = f"{_SENTENCES[attempt.kind].format(attempt.where)}{site}: that was tried {when}"
-    for fence in fences:
-        fence.refused[told] = None
-    raise _refusal(attempt, told)
+        raise _refusal(attempt, tell_behind(_what(attempt), "tried", attempt.site))
 
 
 def _refusal(attempt: Attempt, text: str) -> OSError:

@@ -25,7 +25,7 @@ from .hints import hint_for
 from .inventions import Inventions, told_by
 from .modeldiff import difference, nearest
 from .options import WebOptions
-from .pending import Pending
+from .pending import Pending, ended_early, is_interrupted
 from .pool import Exchanges, Found, Missed
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Network:
         clean = redacted(request, self.secrets)
         entry = ReplayedRequest(clean.method, clean.address, run.turn.number, model=self.web.hosts.is_model(clean))
         run.observed.requests.append(entry)
-        anew = self.web.model == "live" if entry.model else self.web.http == "all"
+        anew = self._is_asked_anew(entry.model) and not run.over
         if (self.web.reuse or anew) and (kept := self._kept(clean, entry, run)) is not None:
             return kept
         if anew:
@@ -119,9 +119,23 @@ class Network:
             found = self.pool.find(redacted(request), run.turn.number, run.clocks())
         if found is not None:
             return self._take(found, entry, run)
-        if self.web.model == "auto" if entry.model else self.web.http == "new_episodes":
+        if self._may_go_live(entry.model) and not run.over:
             return self._kept(clean, entry, run) or self._live(request, entry, run)
         raise self._missed(clean, self.pool.why_not(clean, run.turn.number), entry, run)
+
+    def _is_asked_anew(self, model: bool) -> bool:
+        return self.web.model == "live" if model else self.web.http == "all"
+
+    def _may_go_live(self, model: bool) -> bool:
+        return self.web.model == "auto" if model else self.web.http == "new_episodes"
+
+    def serves(self, request: Request, run: Ongoing) -> bool:
+        """Whether there is something for this request in that very turn."""
+        clean = redacted(request)
+        model = self.web.hosts.is_model(clean)
+        if self._is_asked_anew(model) or self._may_go_live(model):
+            return True
+        return self.pool.is_left(clean, run.turn.number)
 
     def peek(self, request: Request) -> Answer | None:
         """The recorded answer to a request that no turn is known to have made; None where there is none."""
@@ -175,11 +189,18 @@ class Network:
         with self.lock:
             run.observed.exchanges.append(exchange)
             self._learn(exchange.answer)
-            try:
-                if self.pending is not None:
-                    self.pending.append(exchange)
-            except StatebaseError as error:  # raised in the agent, who may catch it
-                run.fatal = run.fatal or error
+            if not ended_early(exchange.answer):
+                self._keep(exchange, run)
+            elif self.pending is not None:
+                # Whether that was the agent's own doing, only the end of its turn shows.
+                run.when_done(partial(self._keep, exchange, run, let_go=True))
+
+    def _keep(self, exchange: Exchange, run: Ongoing, *, let_go: bool = False) -> None:
+        try:
+            if self.pending is not None:
+                self.pending.append(exchange, let_go=let_go)
+        except StatebaseError as error:  # raised in the agent, who may catch it
+            run.fatal = run.fatal or error
 
     def _missed(self, clean: Request, missed: Missed, entry: ReplayedRequest, run: Ongoing) -> UnrecordedCall:
         entry.unrecorded, entry.differences = True, missed.differences
@@ -227,7 +248,7 @@ class _Keeper:
     def __call__(self, answer: Answer) -> None:
         run = self.run
         run.waited_for(self)
-        if run.ended and (isinstance(answer, Failure) or answer.cut is not None):
+        if ended_early(answer) and (run.ended or (run.over and is_interrupted(answer))):
             return
         if self.policy is not None and _is_failure(answer):
             why = self.policy.reason or told(answer)

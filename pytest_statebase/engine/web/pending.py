@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import StatebaseError
-from ...wire.exchange import Exchange, Failure, Request, Response
+from ...wire.clients.going import GAVE_UP
+from ...wire.exchange import Answer, Exchange, Failure, Request, Response
+from ...wire.tee import INTERRUPTED, UNREAD
 
 _COMPLETE = '{"complete":true}'
 _held: dict[Path, tuple[int, int | None]] = {}
@@ -32,9 +34,9 @@ class Pending:
         self.path = Path(os.path.abspath(directory)) / f"{name or 'session'}-{digest}.jsonl"
 
     def exchanges(self) -> list[Exchange]:
-        """What is kept, in the order in which it came; what was half written or is damaged is passed over."""
+        """What is kept, in the order in which it was asked for; what is half written or damaged is passed over."""
         found = (_exchange_of(line) for line in self._lines())
-        return [exchange for exchange in found if exchange is not None]
+        return sorted((exchange for exchange in found if exchange is not None), key=lambda one: one.at or "")
 
     @property
     def is_complete(self) -> bool:
@@ -42,12 +44,13 @@ class Pending:
         lines = self._lines()
         return bool(lines) and lines[-1].strip() == _COMPLETE
 
-    def append(self, exchange: Exchange) -> None:
+    def append(self, exchange: Exchange, *, let_go: bool = False) -> None:
         """Keep one more, whose secrets were taken out. It is there if the process is killed a moment later.
 
+        let_go: the agent itself ended it, in a turn that came to its end.
         Raises StatebaseError where another process writes the same file, or it cannot be written.
         """
-        self._write(exchange_line(exchange))
+        self._write(exchange_line(exchange, let_go=let_go))
 
     def complete(self) -> None:
         """The run came to its end, and writes no more."""
@@ -147,12 +150,26 @@ def _try_lock(descriptor: int) -> bool:
 
 def _exchange_of(line: str) -> Exchange | None:
     try:
-        return exchange_from(line)
+        exchange = exchange_from(line)
+        is_whole = not is_interrupted(exchange.answer, unread=True) or bool(json.loads(line).get("let_go"))
+        return exchange if is_whole else None
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError):
         return None
 
 
-def exchange_line(exchange: Exchange) -> str:
+def ended_early(answer: Answer) -> bool:
+    """Whether there is no whole answer."""
+    return isinstance(answer, Failure) or answer.cut is not None
+
+
+def is_interrupted(answer: Answer, *, unread: bool = False) -> bool:
+    """Whether whoever asked was cancelled. unread: or has read no further, for whatever reason."""
+    if isinstance(answer, Failure):
+        return answer == GAVE_UP
+    return answer.cut == INTERRUPTED or (unread and answer.cut == UNREAD)
+
+
+def exchange_line(exchange: Exchange, *, let_go: bool = False) -> str:
     """An exchange as one line of ASCII JSON."""
     request, answer = exchange.request, exchange.answer
     form: dict[str, Any] = {
@@ -164,6 +181,8 @@ def exchange_line(exchange: Exchange) -> str:
     else:
         headers = [list(pair) for pair in answer.headers]
         form["response"] = [answer.status, answer.reason, headers, _packed(answer.body), answer.cut]
+    if let_go:
+        form["let_go"] = True
     return json.dumps(form, separators=(",", ":"))
 
 

@@ -158,6 +158,14 @@ class Exchanges:
             entry = next(equal.fresh(turn), None) if equal else None
         return self._made_anew(form, turn, clocks) if entry is None else self._taken(entry)
 
+    def is_left(self, request: Request, turn: int) -> bool:
+        """Whether an exchange of that very turn is left that may answer; it stays there."""
+        form = self._form(request)
+        equal = self._of_turn(turn).get(form.key)
+        alike = self._by_shape().get(form.masked[0]) if equal is None and form.masked[1] else equal
+        entry = next(alike.fresh(turn), None) if alike is not None else None
+        return entry is not None and entry.exchange.turn == turn
+
     def consumed(self, turn: int, call: int) -> None:
         """What was sent inside of that tool call is not sent: a stub answers the call."""
         if self._inside is None:

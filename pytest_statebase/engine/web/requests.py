@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...compare import IgnoreRules
 from ...compare.requests import is_hidden
 from ...errors import UnrecordedCall
 from ...wire.doors import Decision, Live
 from ...wire.exchange import Answer, Exchange, Failure, Request
+from ...wire.sites import site_here
+from .fence import blocked, tell_behind, tell_late
 from .stateapi import StateApi
 
 if TYPE_CHECKING:
     from ..fork import Fork
+    from ..ongoing import Ongoing
     from .network import Network
     from .pending import Pending
 
@@ -22,8 +25,6 @@ class Requests:
     """The requests of one fork."""
 
     def __init__(self, fork: Fork, rules: IgnoreRules, pending: Pending | None) -> None:
-        self.refused: dict[str, None] = {}
-        """What was refused without a verdict, for the warnings."""
         self._fork = fork
         self._rules = rules
         self._pending = pending
@@ -32,7 +33,7 @@ class Requests:
 
     def warnings(self) -> list[str]:
         """What is worth a line once the replay is over."""
-        return [*self.refused, *self._api.warnings]
+        return list(self._api.warnings)
 
     @property
     def network(self) -> Network:
@@ -82,14 +83,25 @@ class Requests:
         if decision is not None:
             return decision
         with self._fork.lock:
-            run = self._fork.run
-            if run is None or run.over:
-                return self._refused(request, "after its turn had ended")
+            run = self._whose(request)
+            if run is None:
+                return refused_late(self._fork, request)
             if run.latch is not None:
                 raise UnrecordedCall(run.latch)
             if self._api.knows(request) and (client := run.client()) is not None:
                 return self._api.answer(request, client)
             return self.network.decide(request, run)
+
+    def _whose(self, request: Request) -> Ongoing | None:
+        """The turn that a request belongs to: the one that began it, with everything that it left behind.
+
+        None where it is judged no more.
+        """
+        own, ongoing = self._fork.turn_here(), self._fork.run
+        if own is None or not own.over or ongoing is None or ongoing.over:
+            return own
+        # A thread that works for all turns was started by the first that needed it.
+        return ongoing if self.network.serves(request, ongoing) else own
 
     def decide_behind(self, request: Request) -> Decision:
         """What becomes of a request of a thread that was there before the replay: it fails no turn."""
@@ -100,16 +112,21 @@ class Requests:
         if decision is not None:
             return decision
         with self._fork.lock:
-            return self.network.peek(request) or self._refused(request, "in a thread that the agent did not start")
+            found = self.network.peek(request)
+        return found or Failure("connect", tell_behind(_what(request), "requested", site_here()))
 
     def _by_host(self, request: Request) -> Decision | None:
         options, host, port = self._fork.options, request.host, request.port
         if options.blocked_hosts.matches(host, port):
-            return Failure("connect", f"{request.address} is one of statebase_blocked_hosts")
+            return Failure("connect", blocked(f"{request.address} was not reached"))
         may_leave = options.allowed_hosts.matches(host, port) and not self._api.knows(request)
         return Live() if may_leave else None
 
-    def _refused(self, request: Request, when: str) -> Answer:
-        told = f"{request.method} {request.address} was refused: it was requested {when}"
-        self.refused[told] = None
-        return Failure("connect", told)
+
+def refused_late(handler: Any, request: Request) -> Answer:
+    """What a request gets that was left behind by what is over; it is told in a warning."""
+    return Failure("connect", tell_late(handler, _what(request), "requested", site_here()))
+
+
+def _what(request: Request) -> str:
+    return f"{request.method} {request.address} was refused"

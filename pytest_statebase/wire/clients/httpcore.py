@@ -266,6 +266,9 @@ class _Teed:
         except Exception as error:
             self._tee.cut(error)
             raise
+        except BaseException:
+            self._tee.interrupted()
+            raise
         self._tee.add(chunk)
         return chunk
 

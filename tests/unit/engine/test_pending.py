@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,27 @@ def test_when_an_exchange_was_made_is_kept(pending: Pending) -> None:
     pending.append(exchange(1))
     found = pending.exchanges()[0]
     assert (found.turn, found.during, found.at, found.latency_ms) == (2, 1, "2026-01-01T00:00:00Z", 12)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Failure("closed", "the client waited no longer"),
+        Response(200, "OK", (), b"data: 1\n\n", "the client read no further"),
+        Response(200, "OK", (), b"data: 1\n\n", "the client was interrupted while it read"),
+    ],
+)
+def test_what_nobody_knows_to_be_the_agents_own_doing_is_passed_over(pending: Pending, answer: Answer) -> None:
+    pending.append(exchange(1, answer))
+    assert pending.exchanges() == []
+    pending.append(exchange(2, answer), let_go=True)
+    assert bodies(pending) == [b'{"input":"2"}']
+
+
+def test_answers_are_in_the_order_of_their_requests(pending: Pending) -> None:
+    for second in (3, 1, 2):
+        pending.append(replace(exchange(second), at=f"2026-01-01T00:00:0{second}Z"))
+    assert bodies(pending) == [b'{"input":"1"}', b'{"input":"2"}', b'{"input":"3"}']
 
 
 def test_another_run_goes_on_where_the_first_one_ended(pending: Pending, tmp_path: Path) -> None:
