@@ -25,6 +25,8 @@ class Delivery:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.run: Ongoing | None = None
+        self.is_ending = False
+        """All turns were taken: what goes on is ended."""
         self.is_closed = False
         """The replay is over: what its turns left behind is judged no more."""
 

@@ -26,12 +26,14 @@ from ..values import ABSENT, changed_alike, copy_value, freeze
 from ..wire.doors import Decision, let_pass
 from ..wire.exchange import Request
 from ..wire.guard import Attempt
+from ..wire.sites import site_of_call
 from .acting import acting_agent
 from .authored import Authored
 from .canonical import Canonicaliser
 from .delivery import Delivery
 from .explain import explain_answer, explain_miss
 from .given import given_by
+from .handlers import own_turn
 from .kept import KeptAnswer, KeptAnswers
 from .matching import Found, Miss, Pool
 from .ongoing import Ongoing
@@ -40,7 +42,7 @@ from .revive import error_record
 from .siblings import SiblingAnswer, Siblings, same_session
 from .tools import Tool
 from .volatile import rename
-from .web.fence import Fence, stop_turn
+from .web.fence import Fence, stop_turn, tell_late
 from .web.requests import Requests
 
 if TYPE_CHECKING:
@@ -183,7 +185,7 @@ class Fork(Delivery):
         with self.lock:
             run = self.run
             if run is None or run.over:
-                raise UnrecordedCall(f"{name} was called after its turn had ended")
+                raise UnrecordedCall(tell_late(self, f"{name} was not answered", "called", site_of_call()))
             if run.latch is not None:
                 self._bound(run, run.bounds.refuse(name, arguments))
                 raise UnrecordedCall(run.latch)
@@ -281,11 +283,16 @@ class Fork(Delivery):
             call.error = error_record(error)
 
     def _miss(self, call: ReplayedCall, run: Ongoing, miss: Miss, why: str | None = None) -> None:
+        blamed = own_turn() or run
+        if blamed is not run:  # an earlier turn left behind what made this call
+            run.observed.calls.pop()
+            blamed.observed.calls.append(call)
+            call.turn = blamed.turn.number
         call.unrecorded = True
         gone = self._gone() if miss.reason == "never recorded" and call.tool in self.tools else ()
         call.explanation = explain_miss(call, miss, why, gone)
-        run.latch = call.explanation
-        run.observed.missed = True
+        blamed.latch = call.explanation
+        blamed.observed.missed = True
         raise UnrecordedCall(call.explanation)
 
     def _gone(self) -> set[str]:

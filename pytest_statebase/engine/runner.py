@@ -195,6 +195,8 @@ class _Replays:
             if run.stopped and self.mode == "continuous":
                 self.stopped = run.stopped
                 break
+        for fork in self._forks:
+            fork.is_ending = True
 
     def _close(self) -> None:
         """What the turns left behind is refused from now on, as long as there is any."""

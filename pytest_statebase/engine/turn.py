@@ -105,8 +105,8 @@ class TurnRun(Ongoing):
 
     @property
     def ended(self) -> bool:
-        """Whether its limit ended it."""
-        return self.limit.reason is not None
+        """Whether its limit ended it, or its replay is at its end."""
+        return self.limit.reason is not None or self.fork.is_ending
 
     def when_done(self, action: Callable[[], None]) -> None:
         """Do it once the turn has come to its own end, and not by its limit."""

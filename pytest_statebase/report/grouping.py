@@ -33,7 +33,7 @@ def group_of_row(row: Row) -> Group:
     found = {group_of_turn(turn) for turn in judged(row)}
     for group in GROUPS:
         if group in found:
-            return Group.FAIL if group is Group.REVIEW and row["outcome"] == "failed" else group
+            return Group.FAIL if group in (Group.REVIEW, Group.OK) and row["outcome"] == "failed" else group
     return Group.COULD_NOT_RUN if row["outcome"] == "error" or not row["turns"] else Group.FAIL
 
 

@@ -30,6 +30,13 @@ def site_here() -> str | None:
     return site_of(sys._getframe(1))
 
 
+def site_of_call() -> str | None:
+    """The same for who called the function of a project that has led here: a stub stands in its place."""
+    frames = (one for one in outwards(sys._getframe(1)) if not one.f_code.co_filename.startswith(_PACKAGE))
+    stub = next(frames, None)
+    return None if stub is None else site_of(stub.f_back)
+
+
 def innermost(frames: Iterable[FrameType]) -> str | None:
     """The same for frames in order, the innermost first."""
     entry: FrameType | None = None

@@ -12,7 +12,6 @@ from .exchange import Answer, Response
 from .streams import EVENTS, kind_of
 
 UNREAD = "the client read no further"
-INTERRUPTED = "the client was interrupted while it read"
 _LAST = re.compile(rb"(?:^|\n)(?:data: ?\[DONE\]|event: ?(?:message_stop|response\.completed|done))\r?(?:\n|$)")
 
 
@@ -44,10 +43,6 @@ class Tee:
         """The client is done. Unless the body had ended, it read no further."""
         self._tell(UNREAD)
 
-    def interrupted(self) -> None:
-        """Whoever read was cancelled."""
-        self._tell(INTERRUPTED)
-
     def _tell(self, cut: str | None) -> None:
         done, self._done = self._done, None
         if done is None:
@@ -55,7 +50,7 @@ class Tee:
         raw, self._chunks = b"".join(self._chunks), []
         headers, body = decoded(self._head.headers, raw)
         found = replace(self._head, headers=headers, body=body, cut=cut)
-        if cut in (UNREAD, INTERRUPTED) and self._is_whole(found, len(raw)):
+        if cut == UNREAD and self._is_whole(found, len(raw)):
             found = replace(found, cut=None)
         done(found)
 

@@ -25,7 +25,7 @@ from .hints import hint_for
 from .inventions import Inventions, told_by
 from .modeldiff import difference, nearest
 from .options import WebOptions
-from .pending import Pending, ended_early, is_interrupted
+from .pending import Pending, ended_early
 from .pool import Exchanges, Found, Missed
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ class _Keeper:
     def __call__(self, answer: Answer) -> None:
         run = self.run
         run.waited_for(self)
-        if ended_early(answer) and (run.ended or (run.over and is_interrupted(answer))):
+        if ended_early(answer) and run.ended:
             return
         if self.policy is not None and _is_failure(answer):
             why = self.policy.reason or told(answer)

@@ -14,7 +14,7 @@ from typing import Any
 from ...errors import StatebaseError
 from ...wire.clients.going import GAVE_UP
 from ...wire.exchange import Answer, Exchange, Failure, Request, Response
-from ...wire.tee import INTERRUPTED, UNREAD
+from ...wire.tee import UNREAD
 
 _COMPLETE = '{"complete":true}'
 _held: dict[Path, tuple[int, int | None]] = {}
@@ -151,7 +151,7 @@ def _try_lock(descriptor: int) -> bool:
 def _exchange_of(line: str) -> Exchange | None:
     try:
         exchange = exchange_from(line)
-        is_whole = not is_interrupted(exchange.answer, unread=True) or bool(json.loads(line).get("let_go"))
+        is_whole = not _is_given_up(exchange.answer) or bool(json.loads(line).get("let_go"))
         return exchange if is_whole else None
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError):
         return None
@@ -162,11 +162,9 @@ def ended_early(answer: Answer) -> bool:
     return isinstance(answer, Failure) or answer.cut is not None
 
 
-def is_interrupted(answer: Answer, *, unread: bool = False) -> bool:
-    """Whether whoever asked was cancelled. unread: or has read no further, for whatever reason."""
-    if isinstance(answer, Failure):
-        return answer == GAVE_UP
-    return answer.cut == INTERRUPTED or (unread and answer.cut == UNREAD)
+def _is_given_up(answer: Answer) -> bool:
+    """Whether whoever asked waited or read no longer."""
+    return answer == GAVE_UP if isinstance(answer, Failure) else answer.cut == UNREAD
 
 
 def exchange_line(exchange: Exchange, *, let_go: bool = False) -> str:

@@ -197,17 +197,9 @@ def _over(stream: Any) -> None:
     if stream.is_eof() and error is None:
         tee.end()
     elif error is None or str(error) == "Connection closed":  # what aiohttp sets when its caller closes
-        tee.interrupted() if _is_cancelled() else tee.dropped()
+        tee.dropped()
     else:
         tee.cut(error)
-
-
-def _is_cancelled() -> bool:
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # nobody runs in a loop any more
-        return False
-    return task is not None and task.cancelling() > 0
 
 
 def _asked(request: Any, body: bytes) -> Request:

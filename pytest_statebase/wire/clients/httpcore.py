@@ -266,9 +266,6 @@ class _Teed:
         except Exception as error:
             self._tee.cut(error)
             raise
-        except BaseException:
-            self._tee.interrupted()
-            raise
         self._tee.add(chunk)
         return chunk
 

@@ -74,7 +74,6 @@ def test_when_an_exchange_was_made_is_kept(pending: Pending) -> None:
     [
         Failure("closed", "the client waited no longer"),
         Response(200, "OK", (), b"data: 1\n\n", "the client read no further"),
-        Response(200, "OK", (), b"data: 1\n\n", "the client was interrupted while it read"),
     ],
 )
 def test_what_nobody_knows_to_be_the_agents_own_doing_is_passed_over(pending: Pending, answer: Answer) -> None:
