@@ -24,6 +24,7 @@ from pytest_statebase.cassette.plan import Plan, ToolRules
 from pytest_statebase.engine.agents import as_agent
 from pytest_statebase.engine.options import make_options
 from pytest_statebase.engine.runner import _Replays
+from pytest_statebase.engine.web.fence import blocked, is_told
 from pytest_statebase.errors import UnrecordedCall
 from tests.web.servers import Counting, counting
 
@@ -805,3 +806,19 @@ def test_a_server_of_its_own_is_no_attempt() -> None:
         return "done"
 
     assert replay(recording(), agent).passed
+
+
+def test_whether_an_error_comes_of_a_refusal(server: Counting) -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise ValueError("nothing to say")
+
+    assert not is_told(Mute())
+    assert not is_told(ConnectionRefusedError("by somebody else"))
+    wrapped = Mute()
+    wrapped.__cause__ = ValueError(f"a client says: {blocked('db.example.com:1 was not connected to')}")
+    wrapped.__cause__.__context__ = wrapped
+    assert is_told(wrapped)
+    again = RuntimeError("the tool failed")
+    again.__context__ = UnrecordedCall("no answer")
+    assert is_told(again)

@@ -155,9 +155,12 @@ def is_told(error: BaseException) -> bool:
         if one is None or id(one) in seen:
             continue
         seen.add(id(one))
-        text = str(one)
-        if isinstance(one, UnrecordedCall) or any(told in text for told in _refusals):
+        if isinstance(one, UnrecordedCall):
             return True
+        with suppress(Exception):  # what an agent's exceptions say of themselves is its own code
+            text = str(one)
+            if any(told in text for told in tuple(_refusals)):
+                return True
         left += (one.__cause__, one.__context__)
     return False
 
