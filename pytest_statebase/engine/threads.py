@@ -25,6 +25,7 @@ from . import strands
 from .handlers import own_handler
 from .web.fence import is_told
 
+_POOLS = ("concurrent.futures.thread", "multiprocessing.pool", "trio._core._thread_cache", "anyio._backends._asyncio")
 _lock = threading.Lock()
 _holders = 0
 _start = threading.Thread.start
@@ -48,9 +49,15 @@ def _is_ours() -> bool:
 
 def _works_for_all(thread: threading.Thread) -> bool:
     """Whether it is a worker of a pool: its jobs bring their contexts along, and others than a replay may have some."""
-    target, args = getattr(thread, "_target", None), getattr(thread, "_args", ())
-    is_worker = getattr(target, "__module__", None) in ("concurrent.futures.thread", "multiprocessing.pool")
-    return is_worker and not any(callable(one) and not isinstance(one, ReferenceType) for one in args)
+    args = getattr(thread, "_args", ())
+    if not _is_worker(getattr(thread, "_target", None)) and not _is_worker(type(thread)):
+        return False
+    # What a pool has done first in each of its threads is whose the thread is.
+    return not any(callable(one) and not isinstance(one, ReferenceType) for one in args)
+
+
+def _is_worker(work: Any) -> bool:
+    return getattr(work, "__module__", None) in _POOLS
 
 
 def _start_in_context(thread: threading.Thread) -> None:
@@ -159,7 +166,7 @@ def _handing_on(start: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(start)
     def started(*args: Any, **kw: Any) -> Any:
-        if not _is_ours():
+        if not _is_ours() or (is_new_thread and args and _is_worker(args[0])):
             return start(*args, **kw)
         if len(args) > place:
             args = (*args[:place], hand_on(args[place]), *args[place + 1 :])
