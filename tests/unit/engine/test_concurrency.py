@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import _thread
 import asyncio
-import gc
 import contextvars
 import functools
+import gc
 import multiprocessing.pool
 import threading
 from collections.abc import Callable
