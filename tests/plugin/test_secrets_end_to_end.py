@@ -13,6 +13,8 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
+from .conftest import INI, Project
+
 pytest.importorskip("httpx", reason="the agent of these tests sends its requests with httpx")
 
 SECRETS = {
@@ -209,3 +211,19 @@ def test_live_and_accepted(watched: Watched) -> None:
     watched.run(*REPORTS, "--statebase-accept")
     assert "REDACTED" in (watched.path / "fixtures" / "shop.accepted.http.yaml").read_text()
     watched.run(*REPORTS).stdout.fnmatch_lines(["*turns:*1 accepted*"])
+
+
+def test_names_of_the_ini_file_are_secret_in_a_replay(project: Project) -> None:
+    project.ini(INI + "statebase_secrets = X-Acme-Member customer_code\n")
+    project.cassette()
+    agent = """
+from pytest_statebase.cassette.secrets import is_secret_header, is_secret_name
+
+
+def agent(user_input):
+    return f"{is_secret_header('x-acme-member')} {is_secret_name('customerCode')}"
+"""
+    (project.path / "asks.py").write_text(agent, encoding="utf-8")
+    project.run("--statebase-results=results.jsonl", "-Wdefault", agent="asks:agent")
+    (row,) = project.results()
+    assert row["turns"][0]["replayed"]["output"] == "True True"
