@@ -27,6 +27,7 @@ class Known:
         self._ledger = ledger
         self._first: dict[str, int] | None = None
         self._said: dict[str, int] | None = None
+        self._words: str | None = None
         self._pending: list[Any] = []
         self._later: list[Callable[[], str]] = []
         self._replayed: set[str] = set()
@@ -65,6 +66,12 @@ class Known:
         if self._said is None:
             self._said = _first_places(self._ledger.events, _said_by)
         return not turn.start <= self._said.get(text, turn.stop) <= first
+
+    def named_by_user(self, text: Any) -> bool:
+        """Whether a user wrote it, word for word."""
+        if self._words is None:
+            self._words = "\n".join(turn.text for turn in self._ledger.turns)
+        return type(text) is str and text in self._words
 
     def _firsts(self) -> dict[str, int]:
         if self._first is None:

@@ -83,8 +83,8 @@ class Pool:
         self._by_key: dict[Hashable, Worlds] = {}
         self._masked: dict[Hashable, list[Entry]] | None = None
         self._known = Known(ledger)
-        self._at_once = False
-        """Whether any calls were made at once."""
+        self._at_once: dict[Hashable, list[Entry]] = {}
+        """By key, the calls that were made at once with others."""
         self._last: Step | None = None
         """The step of the last answer."""
         self._numbers: Counter[tuple[int, str]] = Counter()
@@ -128,7 +128,9 @@ class Pool:
 
     def _close(self, step: Step) -> None:
         self.writes.end_step()
-        self._at_once = self._at_once or len(step.members) > 1
+        if len(step.members) > 1:
+            for entry in step.members:
+                self._at_once.setdefault(entry.key, []).append(entry)
 
     def _place(self, entry: Entry, worlds: Worlds) -> None:
         world = self.writes.recorded_digest
@@ -196,10 +198,8 @@ class Pool:
         once, writes = self._is_write(tool), self.writes
         same = worlds.get(writes.digest)
         exact = same.best(turn, agent, once=once) if same else None
-        if exact is not None and not self._at_once:
-            return Found(exact, stale=not writes.in_order, repeated=exact.used > 0)
         # All of these are right. A step that has begun is gone through before another one.
-        right = self._within_steps(worlds, once) if self._at_once else []
+        right = self._within_steps(worlds, once)
         if exact is not None:
             right.append(exact)
         best = min(
@@ -228,16 +228,24 @@ class Pool:
         return best if best is None or not best.earlier else _first_of_line(best, worlds)
 
     def _within_steps(self, worlds: Worlds, once: bool) -> list[Entry]:
-        """Those that this replay may have reached within their steps, whatever order those have come in."""
-        found, known = [], {}
-        for equals in worlds.values():
-            for entry in equals.fresh if once else (*equals.fresh, *equals.spent):
-                place = (id(entry.step), entry.earlier)
-                if once or place not in known:
-                    known[place] = self._within_step(entry)
-                if known[place]:
-                    found.append(entry)
-        return found
+        """Those that this replay may have reached within their steps, whatever order those have come in.
+
+        Of several in one place (of a step, by one agent) the first that is left, or else the first, stands for all.
+        """
+        if not self._at_once:
+            return []
+        entries = (entry for equals in worlds.values() for entry in (*equals.fresh, *equals.spent))
+        first = next(entries, None)
+        if first is not None and worlds is self._by_key.get(first.key):
+            among: Iterable[Entry] = self._at_once.get(first.key, ())
+        else:
+            among = [] if first is None else [first, *entries]
+        found: dict[Hashable, Entry] = {}
+        for entry in among:
+            place = (id(entry.step), entry.earlier, entry.call.agent, entry.used > 0)
+            if place not in found and not (once and entry.used):
+                found[place] = entry
+        return [entry for entry in found.values() if self._within_step(entry)]
 
     def _within_step(self, entry: Entry) -> bool:
         """Whether this replay has made, since the step began, what came before the call, and no more than may have."""
@@ -292,6 +300,8 @@ class Pool:
             if old == new:
                 continue
             if shape == "time":
+                if self._known.named_by_user(old) or self._known.named_by_user(new):
+                    return None
                 if not (is_near(old, self._recorded_clocks(entry)) and is_near(new, clocks)):
                     return None
                 continue

@@ -96,7 +96,8 @@ class _Recording:
         self._taken = 0
         self._client = LocalClient.of_turn(self.ledger, [])
         self._lock = threading.Lock()
-        self._calls: list[ToolCalled | None] = []
+        self._calls: list[ToolCalled] = []
+        """Those of the turn; one that has not ended has no result."""
         self._began: list[int] = []
         """For every call, how many events the session had when it began."""
         self._open: dict[int, _Call] = {}
@@ -145,7 +146,7 @@ class _Recording:
             raise
         except BaseException as raised:
             error = _told(raised)
-        self._close_streams()
+        self._close_open()
         self._take_calls()
         offer.settle(reply)
         latency = {"latency_ms": round((time.perf_counter() - began) * 1000)}
@@ -161,8 +162,7 @@ class _Recording:
     def _take_calls(self) -> None:
         """Add the turn's calls, each before what was written to the session after it had begun."""
         written = list(enumerate(self.ledger.events))[self._taken :]
-        calls = [(began, call) for began, call in zip(self._began, self._calls, strict=True) if call is not None]
-        for began, call in calls:
+        for began, call in zip(self._began, self._calls, strict=True):
             while written and written[0][0] < began:
                 self._events.append(written.pop(0)[1])
             self._events.append(call)
@@ -257,14 +257,14 @@ class _Recording:
             if not self._in_flight and during is None:
                 self._step, self._first = self._step + 1, number
             self._in_flight += 1
-            self._calls.append(None)
             self._began.append(len(self.ledger.events))
-            call = _Call(len(self._calls) - 1, number, tool, snapshot(arguments), self._step, during, acting_agent())
+            call = _Call(len(self._calls), number, tool, snapshot(arguments), self._step, during, acting_agent())
             if during is None:
                 call.strand = current_strand()
                 call.before = call.strand.begin(number)
                 call.after = sorted(before - number + call.index for before in call.before if before >= self._first)
             self._open[call.index] = call
+            self._calls.append(call.recorded())
             return call
 
     @contextmanager
@@ -288,23 +288,15 @@ class _Recording:
             self._in_flight -= 1
             if call.strand is not None:
                 call.strand.end(call.number, call.before)
-            self._calls[call.index] = ToolCalled(
-                call.tool.name,
-                call.arguments,
-                result=kept,
-                error=record,
-                step=call.step,
-                after=call.after or None,
-                latency_ms=latency,
-                agent=call.agent,
-                during=call.during,
-            )
+            self._calls[call.index] = replace(call.recorded(), result=kept, error=record, latency_ms=latency)
 
-    def _close_streams(self) -> None:
-        """A generator that is still open when its turn ends was read no further."""
+    def _close_open(self) -> None:
+        """A generator that is open when its turn ends was read no further; what a call would give is not known."""
         for call in list(self._open.values()):
             if call.stream is not None:
                 self._end(call, call.stream.stored())
+        with self._lock:
+            self._open = {}
 
 
 @dataclass(slots=True, eq=False)
@@ -326,6 +318,17 @@ class _Call:
     """Numbers of the last calls that came before it."""
     after: list[int] = field(default_factory=list)
     """Positions of those that are of the same step."""
+
+    def recorded(self) -> ToolCalled:
+        """The call as it began."""
+        return ToolCalled(
+            self.tool.name,
+            self.arguments,
+            step=self.step,
+            after=self.after or None,
+            agent=self.agent,
+            during=self.during,
+        )
 
 
 @contextmanager

@@ -219,6 +219,14 @@ def test_timestamps_near_their_own_clock_match() -> None:
     assert run(recording(calls), Script([("log", {"at": "2021-01-01T00:00:00Z"})])).verdicts == {"unrecorded": 1}
 
 
+@pytest.mark.parametrize("at", ["2026-03-15T11:00:00Z", "2026-03-15T10:30:00Z"])
+def test_a_time_that_the_user_named_compares_exactly(at: str) -> None:
+    """Booking at another hour than the user's is never a renaming, be it the old one or the new one that was named."""
+    said = "book at 2026-03-15T10:00:00Z, or else at 2026-03-15T11:00:00Z"
+    calls: list[Call] = [("book", {"at": "2026-03-15T10:00:00Z"}, "ok")]
+    assert run(recording(calls, said=said), Script([("book", {"at": at})])).verdicts == {"unrecorded": 1}
+
+
 def test_short_and_telling_ids_are_never_volatile() -> None:
     for recorded, replayed in (
         ("XEWRD9", "PEP4E0"),

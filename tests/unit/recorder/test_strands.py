@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pytest_statebase import Cassette, record_session, replay
+from pytest_statebase import ABSENT, Cassette, record_session, replay
 from pytest_statebase.cassette import Plan, ToolRules, read_record, write_record
 
 STORE: dict[str, int] = {}
@@ -225,3 +225,22 @@ def test_a_changed_order_beside_another_call_is_told(tmp_path: Any) -> None:
     assert [call.stale for call in result.turns[0].calls if call.tool == "write"] == [True, True, True]
     assert [one.kind.value for one in result.turns[0].divergences] == ["reordered"]
     assert result.verdicts == {"changed": 1}
+
+
+def test_a_call_that_its_turn_leaves_behind_shifts_no_places() -> None:
+    """It has no result, and those that came after others still do."""
+
+    async def agent(user_input: str) -> str:
+        ENOUGH[:] = [asyncio.Event()]
+        going.append(asyncio.create_task(slow()))
+        await asyncio.sleep(0)
+        await in_one_task(1, 2)
+        return "done"
+
+    going: list[asyncio.Task[None]] = []
+    (turn,) = record_session(agent, ["go"], session_id="s", tools=TOOLS).turns
+    assert [(call.tool, call.after, call.result is ABSENT) for call in turn.calls] == [
+        ("slow", None, True),
+        ("write", None, False),
+        ("write", [1], False),
+    ]
