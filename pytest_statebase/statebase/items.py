@@ -128,13 +128,14 @@ def between(
         return list(items)
     kept = []
     for item in items:
-        when = _recorded(at(item))
+        when = recorded(at(item))
         if when is not None and (first is None or when >= first) and (last is None or when <= last):
             kept.append(item)
     return kept
 
 
-def _recorded(at: str | None) -> datetime | None:
+def recorded(at: str | None) -> datetime | None:
+    """A recorded time as an aware datetime; None where it is none."""
     try:
         parsed = datetime.fromisoformat(at) if at else None
     except ValueError:

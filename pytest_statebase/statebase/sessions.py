@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from ..ledger import (
@@ -23,7 +23,7 @@ from ..ledger import (
 from ..values import ABSENT, copy_value, same
 from .faults import ApiError, invalid, not_found
 from .held import ACTOR, Beside, Held, Store, timestamp
-from .items import Item, Order, Page, between, mapping, page, plain
+from .items import Item, Order, Page, between, mapping, page, plain, recorded
 from .memory import search_items
 from .views import (
     call_item,
@@ -34,10 +34,12 @@ from .views import (
     state_now,
     turn_item,
     turn_items,
+    turns_of_versions,
     version_item,
     versions_of,
 )
 
+_BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 OnFork: TypeAlias = Callable[[Ledger, Ledger, ForkPoint], None]
 """Told of every fork: the source, the fork, the point."""
 
@@ -78,8 +80,8 @@ class Sessions:
         user_id: str | None = None,
         order: Order = "asc",
     ) -> Page:
-        """Every session that the client knows, those of cassettes first."""
-        found = [session_item(held) for held in self._store.all()]
+        """Every session that the client knows, the oldest first; those of which no time is known before all others."""
+        found = sorted(map(session_item, self._store.all()), key=lambda item: recorded(item.created_at) or _BEFORE_ALL)
         kept = [
             item
             for item in between(found, lambda item: item.created_at, created_after, None)
@@ -133,8 +135,13 @@ class Sessions:
         order: Order = "asc",
     ) -> Page:
         """Every version, oldest first: item N is version N. `since_version`: only those after it."""
-        ledger = self._store.get(session_id).ledger
-        found = [version_item(v) for v in versions_of(ledger) if since_version is None or v.version > since_version]
+        held = self._store.get(session_id)
+        ledger, turns = held.ledger, turns_of_versions(held)
+        found = [
+            version_item(version, turns[version.version])
+            for version in versions_of(ledger)
+            if since_version is None or version.version > since_version
+        ]
         return page(found, limit=limit, starting_after=starting_after, order=order, current_version=ledger.version or 0)
 
     def rollback(self, session_id: str, version: int, reason: str | None = None) -> Item:
@@ -250,7 +257,7 @@ class Sessions:
                 number -= 1
                 index = held.running.logged
                 held.running.logged += 1
-            return Item({**call_item(held, call, number, index), "reasoning": reasoning, "metadata": more})
+            return Item({**call_item(held, call, number, index, call.at), "reasoning": reasoning, "metadata": more})
 
     def list_turns(
         self,

@@ -11,11 +11,14 @@ from ..ledger import (
     Ledger,
     MemoryAdded,
     SessionForked,
+    StateRolledBack,
+    StateUpdated,
     StateVersion,
     ToolCalled,
     Trace,
     Turn,
     TurnAdded,
+    TurnStarted,
     input_text,
 )
 from ..values import ABSENT, copy_value
@@ -81,8 +84,27 @@ def versions_of(ledger: Ledger) -> list[StateVersion]:
     return [StateVersion(0, replace(ledger.created, state={}), None), *known]
 
 
-def version_item(version: StateVersion) -> Item:
-    """One version of the state."""
+def turns_of_versions(held: Held) -> dict[int, int | None]:
+    """The turn that each version was made in, by the version's number; None between turns.
+
+    What a client wrote since the last turn belongs to the one that it adds next, as the calls do that it logs; but a
+    rollback that comes first takes back what the last turn did.
+    """
+    ledger = held.ledger
+    found = {version.version: version.turn for version in versions_of(ledger)}
+    waiting: list[int] = []
+    for event in ledger.events[held.recorded :]:
+        if isinstance(event, TurnStarted):
+            found |= dict.fromkeys(waiting, event.number)
+            waiting.clear()
+        elif isinstance(event, (StateUpdated, StateRolledBack)) and found[event.version] is None:
+            if waiting or isinstance(event, StateUpdated):
+                waiting.append(event.version)
+    return found
+
+
+def version_item(version: StateVersion, turn: int | None) -> Item:
+    """One version of the state, made in that turn."""
     event = version.event
     reasoning = getattr(event, "reasoning", None) or getattr(event, "reason", None)
     return Item(
@@ -93,7 +115,7 @@ def version_item(version: StateVersion) -> Item:
         created_at=event.at,
         updated_by=event.actor,
         reasoning=reasoning,
-        turn_number=version.turn,
+        turn_number=turn,
     )
 
 
@@ -113,10 +135,11 @@ def turn_items(held: Held, *, tool_turns: bool = False) -> list[Item]:
         return [turn_item(held, turn, states) for turn in shown_turns(held)]
     found: list[Item] = []
     for turn in shown_turns(held):
-        found += [call_item(held, call, turn.number, index) for index, call in enumerate(turn.calls)]
+        calls = zip(turn.calls, _call_times(turn), strict=True)
+        found += [call_item(held, call, turn.number, index, at) for index, (call, at) in enumerate(calls)]
         found.append(turn_item(held, turn, states))
     number = held.ledger.next_number()
-    found += [call_item(held, call, number, index) for index, call in enumerate(held.calls)]
+    found += [call_item(held, call, number, index, call.at) for index, call in enumerate(held.calls)]
     for place, item in enumerate(found, 1):
         item["turn_number"] = place
     return found
@@ -156,7 +179,17 @@ def turn_item(held: Held, turn: Turn, versions: Mapping[int, StateVersion] | Non
     )
 
 
-def call_item(held: Held, call: ToolCalled, number: int, index: int) -> Item:
+def _call_times(turn: Turn) -> list[str | None]:
+    """When each call of a turn was made: where that was not recorded, when the event before it happened."""
+    found, last = [], turn.started.at
+    for event in turn.events:
+        last = event.at or last
+        if type(event) is ToolCalled:
+            found.append(last)
+    return found
+
+
+def call_item(held: Held, call: ToolCalled, number: int, index: int, at: str | None) -> Item:
     """The tool call at `index` of turn `number` as the API logs one: a turn of its own."""
     asked = Item(name=call.tool, arguments=copy_value(call.arguments), id=call.id)
     return Item(
@@ -164,7 +197,7 @@ def call_item(held: Held, call: ToolCalled, number: int, index: int) -> Item:
         id=f"turn_{held.ledger.id}_{number}_call_{index + 1}",
         session_id=held.ledger.id,
         turn_number=number,
-        created_at=call.at,
+        created_at=at,
         input=Item(type="tool_call", content=f"Call tool {call.tool} with {call.arguments}", tool_metadata=asked),
         output=_answer_item(call),
         metadata={},

@@ -37,6 +37,7 @@ def places_of(turns: list[Object], versions: list[Object], told: Traced, initial
     initial: version 0; None where it is not known.
     """
     states = _by_states(turns, versions, initial)
+    tells_turns = any(number_of(version.get("turn_number")) is not None for version in versions)
     clock = _Clock(turns)
     found: list[Place] = []
     for version in versions:
@@ -47,8 +48,14 @@ def places_of(turns: list[Object], versions: list[Object], told: Traced, initial
         if place is None:
             place = seen or clock.place(version) or Place(before.slot, "order")
         else:
-            # Calls that left no trace of their own: the times tell what came before them.
+            # Many clients leave `state_before` out, and the service takes the state as the turn was added: it tells
+            # nothing of what came before the turn began, but where the service names the turns of its versions.
             between = seen.between if seen is not None and seen.slot == place.slot else None
+            if number_of(version.get("turn_number")) is not None:
+                between = False
+            elif not tells_turns:
+                between = None if between else between
+            # Calls that left no trace of their own: the times tell what came before them.
             slot = place.slot if between else clock.among(version, place.slot, told.slot_after(place.slot))
             place = Place(slot, "traces", between, place.position, place.trace)
         if place.slot < before.slot:
@@ -128,11 +135,14 @@ class Traced:
 
 def _by_states(turns: list[Object], versions: list[Object], initial: Any) -> dict[int, Place]:
     """The places that `state_before` and `state_after` of the turns tell, by the number of the version."""
+    told = ((turn.get("state_before"), turn.get("state_after")) for turn in turns)
+    # Where no turn changed anything, the service took both as the turn was added.
+    tells_between = any(before != after for before, after in told if None not in (before, after)) or None
     states = [initial, *(version.get("state") for version in versions)]
     found: dict[int, Place] = {}
     current: int | None = 0
     for slot, turn in enumerate(turns):
-        for key, between in (("state_before", True), ("state_after", False)):
+        for key, between in (("state_before", tells_between), ("state_after", False)):
             state = turn.get(key)
             if not isinstance(state, Mapping):
                 current = None

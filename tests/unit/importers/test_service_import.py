@@ -119,6 +119,16 @@ def test_versions_without_traces_are_placed_by_the_states_of_turns() -> None:
     assert found.replayable.grade == "fully"
 
 
+def test_states_that_were_all_taken_at_the_end_of_a_turn_tell_of_no_between() -> None:
+    turns = [said(n, state_before={"v": n}, state_after={"v": n}) for n in (1, 2)]
+    found = pulled(*turns, versions=[version(n) for n in range(3)])
+    assert order(found) == ["<1", "v1", ">", "<2", "v2", ">"]
+    traces = [trace("state.updated"), trace("turn.added", about="turn_1")]
+    traces += [trace("state.updated"), trace("turn.added", about="turn_2")]
+    found = pulled(*turns, versions=[version(n) for n in range(3)], traces=traces)
+    assert order(found) == ["<1", "v1", ">", "<2", "v2", ">"]
+
+
 def test_the_last_resort_are_times_and_it_is_said() -> None:
     found = pulled(said(1), said(2), versions=[version(0), version(1, at=10), version(2, at=11), version(3, at=21)])
     assert order(found) == ["<1", "v1", ">", "<2", "v2", ">", "v3"]

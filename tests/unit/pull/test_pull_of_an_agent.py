@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_statebase.events import StateRolledBack, StateUpdated, ToolCalled, TurnAdded, TurnStarted
+from pytest_statebase.events import SessionCreated, StateRolledBack, StateUpdated, ToolCalled, TurnAdded, TurnStarted
 from pytest_statebase.ledger import Ledger
 from pytest_statebase.pull import Api, Found, Pull
 from pytest_statebase.statebase import LocalClient
@@ -71,3 +71,54 @@ def test_the_session_is_as_it_was_lived(tmp_path: Path) -> None:
     assert outcome.session.aligned == {"traces": 4}
     assert outcome.session.failing == {2: ["cancel failed"]}
     assert outcome.session.replayable.reasons == ("the last turn was not finished",)
+
+
+def test_what_an_agent_writes_before_it_adds_a_turn_belongs_to_that_turn(tmp_path: Path) -> None:
+    with Served(LocalClient()) as url, Api(url, "any-key-0123456789") as api:
+        client = statebase.StateBase(api_key="any", base_url=url)
+        sessions = client.sessions
+        session = str(sessions.create(agent_id="counter", initial_state={}).id)
+        for step in "abc":
+            sessions.update_state(session, {"step": step}, reasoning="counted")
+            if step == "b":
+                sessions.add_tool_call(session, "look_up", {"order": "1"}, {"total": 5})
+            sessions.add_turn(session, step, f"Noted {step}")
+        sessions.rollback(session, version=2)
+        sessions.update_state(session, {"step": "d"}, reasoning="counted")
+        sessions.add_turn(session, "d", "Noted d")
+        client.client.close()
+        outcome = Pull(api, tmp_path).one(Found(session))
+    assert outcome.session is not None
+    assert story(outcome.session.imported.ledger) == [
+        *("user: a", "v1 a", "agent: Noted a"),
+        *("user: b", "v2 b", "look_up {'order': '1'} {'total': 5}", "agent: Noted b"),
+        *("user: c", "v3 c", "agent: Noted c", "v4 back to 2"),
+        *("user: d", "v5 d", "agent: Noted d"),
+    ]
+
+
+def at(second: int) -> str:
+    return f"2026-11-29T10:00:{second:02}Z"
+
+
+def test_a_record_that_is_served_comes_back_in_its_order(tmp_path: Path) -> None:
+    events = [
+        SessionCreated("sess_1", "support", None, at(0), {"step": "new"}),
+        TurnStarted(1, {"type": "text", "content": "a"}, at(1)),
+        StateUpdated(1, {"step": "looking"}, "checkpoint", at=at(2)),
+        ToolCalled("look_up", {"order": "1"}, {"total": 5}),
+        StateUpdated(2, {"step": "found"}, "known", at=at(3)),
+        ToolCalled("look_up", {"order": "2"}, {"total": 6}),
+        TurnAdded({"type": "text", "content": "A"}, at=at(4)),
+        StateUpdated(3, {"step": "by hand"}, "a person did it", at=at(5)),
+        TurnStarted(2, {"type": "text", "content": "b"}, at(6)),
+        StateUpdated(4, {"step": "done"}, "done", at=at(7)),
+        TurnAdded({"type": "text", "content": "B"}, at=at(8)),
+    ]
+    recorded = Ledger(events)
+    with Served(LocalClient({"sess_1": recorded})) as url, Api(url, "any-key-0123456789") as api:
+        outcome = Pull(api, tmp_path).one(Found("sess_1"))
+    assert outcome.session is not None
+    assert story(outcome.session.imported.ledger) == story(recorded)
+    times = [call.at for turn in outcome.session.imported.ledger.turns for call in turn.calls]
+    assert times == [at(2), at(3)]

@@ -296,3 +296,10 @@ def test_a_search_that_was_recorded_gives_what_it_gave_until_a_memory_changes() 
     assert (again.ranking, [one.content for one in again]) == ("lexical", ["Likes red shoes", "Likes hiking boots"])
     sb.memory.delete(sb.memory.list("sess_1")[0].id)
     assert sb.memory.search("shoes", session_id="sess_1").ranking == "lexical"
+
+
+def test_sessions_come_by_the_time_of_their_creation() -> None:
+    times = {"a": "2026-11-03T00:00:00Z", "b": "2026-11-01T00:00:00+02:00", "c": None, "d": "2026-11-02T00:00:00Z"}
+    sb = LocalClient({name: Ledger([SessionCreated(name, at=time)]) for name, time in times.items()})
+    assert [session.id for session in sb.sessions.list()] == ["c", "b", "d", "a"]
+    assert [session.id for session in sb.sessions.list(order="desc", limit=1)] == ["a"]
