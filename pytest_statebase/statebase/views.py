@@ -97,9 +97,8 @@ def turns_of_versions(held: Held) -> dict[int, int | None]:
         if isinstance(event, TurnStarted):
             found |= dict.fromkeys(waiting, event.number)
             waiting.clear()
-        elif isinstance(event, (StateUpdated, StateRolledBack)) and found[event.version] is None:
-            if waiting or isinstance(event, StateUpdated):
-                waiting.append(event.version)
+        elif isinstance(event, StateUpdated) or (isinstance(event, StateRolledBack) and waiting):
+            waiting += [event.version] if found[event.version] is None else []
     return found
 
 
