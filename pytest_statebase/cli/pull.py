@@ -186,8 +186,17 @@ def _lines(id: str, session: PulledSession) -> list[str]:
     grade = {"fully": "replayable", "partly": "partly replayable", "not": "not replayable"}[session.replayable.grade]
     lines.append(f"  {grade}" + (f"; state versions placed: {aligned}" if aligned else ""))
     lines += [f"    {reason}" for reason in session.replayable.reasons]
-    for number, reasons in sorted(session.failing.items()):
-        lines += [f"  turn {number} looks wrong:", *(f"    {reason}" for reason in reasons)]
+    wrong = [
+        line
+        for number, reasons in sorted(session.failing.items())
+        for line in (f"  turn {number} looks wrong:", *(f"    {reason}" for reason in reasons))
+    ]
+    # What is to be copied into a plan is not wrapped.
+    answers = [f"      {line}" for line in session.replayable.answers]
+    return [*_wrapped(lines), *answers, *_wrapped(wrong)]
+
+
+def _wrapped(lines: list[str]) -> list[str]:
     return [part for line in lines for part in _fitting(line)]
 
 

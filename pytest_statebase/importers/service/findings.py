@@ -12,6 +12,8 @@ from ...values import ABSENT
 from ..proposal import shorten
 from .raw import Pulled, number_of
 
+_LONGEST_ENTRY = 1_000
+_MOST_ENTRIES = 10
 Grade = Literal["fully", "partly", "not"]
 
 
@@ -21,6 +23,8 @@ class Replayable:
 
     grade: Grade
     reasons: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    """Lines for the plan that make the calls raise whose results tell of a failure."""
 
 
 def grade(pulled: Pulled, ledger: Ledger, aligned: Mapping[str, int]) -> Replayable:
@@ -31,7 +35,36 @@ def grade(pulled: Pulled, ledger: Ledger, aligned: Mapping[str, int]) -> Replaya
     previews = sum(isinstance(event, MemoryAdded) and "preview" in event.extra for event in ledger.events)
     if previews:
         reasons.append(f"{_counted(previews, 'memory', 'memories')} known by a preview only")
-    return Replayable("partly" if reasons else "fully", tuple(reasons))
+    told = [call for turn in ledger.turns for call in turn.calls if _is_told_failure(call)]
+    if told:
+        reasons.append(
+            f"{_counted(len(told), 'tool call')} of which the result tells a failure: a replay returns that result. "
+            "If the tool raised instead, say so in the plan, with the type that it raised"
+        )
+    return Replayable("partly" if reasons else "fully", tuple(reasons), _answers(told))
+
+
+def _is_told_failure(call: ToolCalled) -> bool:
+    """Whether a call failed as its result says, so that nothing tells whether the tool raised or returned that."""
+    return call.error is None and not call.is_error and _says_error(call.result)
+
+
+def _answers(calls: list[ToolCalled]) -> tuple[str, ...]:
+    """The `answers` of a plan that raise instead, one for each call that is short enough."""
+    found: dict[str, None] = {}
+    for call in calls:
+        entry = {"tool": call.tool, "arguments": call.arguments, "error": _raised(call.result)}
+        line = json.dumps(entry, ensure_ascii=False, default=str)
+        line = line if line.isprintable() else json.dumps(entry, default=str)
+        if len(line) <= _LONGEST_ENTRY:
+            found[f"  - {line}"] = None
+    return ("answers:", *list(found)[:_MOST_ENTRIES]) if found else ()
+
+
+def _raised(result: Any) -> dict[str, str]:
+    told = json.loads(result) if isinstance(result, str) else result
+    message = next((told[key] for key in ("error", "message") if told.get(key)), "failed")
+    return {"type": "Exception", "message": message if isinstance(message, str) else json.dumps(message, default=str)}
 
 
 def _of_turns(pulled: Pulled, ledger: Ledger) -> list[str]:

@@ -63,6 +63,9 @@ def session_from(pulled: Pulled, where: str) -> PulledSession:
     notes = [f"turn {number}: {'; '.join(why)}" for number, why in sorted(failing.items())]
     if notes:
         notes.insert(0, "Proposed as failing; whether they are is for a person to say:")
+    if replayable.answers:
+        notes += ["Calls that failed as their results say. For those that raised, with the type that they raised:"]
+        notes += replayable.answers
     imported = ImportedSession(pulled.id, ledger, plan, tuple(notes), pulled.file())
     return PulledSession(imported, replayable, reader.aligned, failing)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_statebase.cassette import load_cassette
 from pytest_statebase.events import SessionCreated, StateRolledBack, StateUpdated, ToolCalled, TurnAdded, TurnStarted
 from pytest_statebase.ledger import Ledger
 from pytest_statebase.pull import Api, Found, Pull
@@ -70,7 +71,22 @@ def test_the_session_is_as_it_was_lived(tmp_path: Path) -> None:
     ]
     assert outcome.session.aligned == {"traces": 4}
     assert outcome.session.failing == {2: ["cancel failed"]}
-    assert outcome.session.replayable.reasons == ("the last turn was not finished",)
+    unfinished, told = outcome.session.replayable.reasons
+    assert unfinished == "the last turn was not finished"
+    assert told.startswith("1 tool call of which the result tells a failure: ")
+    entry = '  - {"tool": "cancel", "arguments": {"order": "1"}, "error": {"type": "Exception", "message": "locked"}}'
+    assert outcome.session.replayable.answers == ("answers:", entry)
+    [plan] = tmp_path.glob("*.session.yaml")
+    lines = plan.read_text(encoding="utf-8").splitlines()
+    assert f"# {entry}" in lines
+    # As a person would take it over.
+    plan.write_text("\n".join([*lines, *outcome.session.replayable.answers]).replace("Exception", "KeyError") + "\n")
+    [answer] = load_cassette(plan).plan.answers
+    assert (answer.tool, answer.arguments, answer.error) == (
+        "cancel",
+        {"order": "1"},
+        {"type": "KeyError", "message": "locked"},
+    )
 
 
 def test_what_an_agent_writes_before_it_adds_a_turn_belongs_to_that_turn(tmp_path: Path) -> None:
