@@ -67,7 +67,8 @@ def command(
     and what the service answered (NAME.pulled.json), all without secrets. What exists is never written over. Stopped
     in the middle, the same command goes on; run again, it changes nothing.
 
-    Exit code 1 where a session could not be had; the others are pulled all the same.
+    Exit code 1 where a session could not be had; the others are pulled all the same. A session that went on since it
+    was pulled is said to have; that is exit code 1 only where it was named.
     """
     from ..pull import Api, Pull, Wanted, find_sessions, since_time
 
@@ -82,20 +83,24 @@ def command(
         pulling = Pull(api, out, only_failed=failed)
         found = _named(sessions) if sessions else find_sessions(api, listed)
         _tell_estimate(bar, api, [one for one in found if not pulling.is_whole(one)], named=bool(sessions))
-        if dry_run:
+        if dry_run or not found:
             for one in found:
                 say(f"{one.id}  {_facts(one)}")
+            chosen = "".join(f" --{name} {value}" for name, value in (("agent", agent), ("since", since)) if value)
+            what = "would be read" if found else f"of the service{chosen}"
+            say(f"{counted(len(found), 'session')} {what}; none pulled")
             return
         run = _Run(bar, failed, limit if failed else None)
         try:
             run.all(pulling, found)
+            # It names the tools of all sessions, so that the run which comes to the end writes it.
+            pulling.store.finish()
         except KeyboardInterrupt:
             bar.warn("Stopped. What was pulled is kept: run the same command again to go on.")
             raise
         finally:
-            pulling.store.finish()
             run.tell_end(api, out)
-    if run.counts["failed"] or run.counts["expired"]:
+    if run.counts["failed"] or run.counts["expired"] or run.damaged or (sessions and run.counts["went on"]):
         raise click.exceptions.Exit(1)
 
 
@@ -121,9 +126,15 @@ def _tell_estimate(bar: Progress, api: Api, found: list[Found], *, named: bool) 
 
     turns, requests = estimate(found)
     of_turns = "" if named else f" with {counted(turns, 'turn')}"
-    rate = f", about {max(1, round(requests / api.limit))} min at {api.limit:,} a minute" if api.limit else ""
+    rate = f", {_minutes(requests, api.limit)} at {api.limit:,} a minute" if api.limit else ""
     if found:
         bar.warn(f"Estimate: {counted(len(found), 'session')}{of_turns}, at least {requests:,} requests{rate}.")
+
+
+def _minutes(requests: int, limit: int) -> str:
+    """How long a limit holds so many requests up: what it allows at once takes no time."""
+    held_up = (requests - 1) // limit
+    return f"about {held_up:,} min" if held_up > 0 else "less than 1 min"
 
 
 def _facts(found: Found) -> str:
@@ -142,8 +153,12 @@ class _Run:
         self._most = most
         self.counts: Counter[str] = Counter()
         self._wrong = 0
+        self._wanted = 0
+        self.damaged = 0
+        """Files of other sessions that cannot be read."""
 
     def all(self, pulling: Pull, found: list[Found]) -> None:
+        self._wanted = len(found)
         self._bar.expect(len(found))
         for one in self._bar.count(found):
             if self._most is not None and self.counts["pulled"] >= self._most:
@@ -152,10 +167,15 @@ class _Run:
             outcome = pulling.one(one)
             self.counts[outcome.what] += 1
             self._tell(outcome)
+        ids = {one.id for one in found}
+        for name, error in pulling.damaged.items():
+            if name not in ids:
+                self._bar.warn(f"Not read: {error}")
+                self.damaged += 1
 
     def _tell(self, outcome: Outcome) -> None:
         if outcome.error is not None:
-            self._bar.warn(f"Not pulled: {outcome.error}")
+            self._bar.warn(f"{'Not pulled again' if outcome.what == 'went on' else 'Not pulled'}: {outcome.error}")
         elif outcome.session is not None and outcome.what != "passed":
             for line in _lines(outcome.id, outcome.session):
                 self._bar.say(line)
@@ -165,11 +185,15 @@ class _Run:
         counts = self.counts
         told = [f"{counts['pulled'] + counts['completed']:,} pulled", f"{counts['unchanged']:,} unchanged"]
         told += [f"{counts['passed']:,} without a failure"] if self._only_failed else []
-        told += [f"{counts['expired']:,} expired"] if counts["expired"] else []
+        told += [f"{counts['went on']:,} went on since"] if counts["went on"] else []
+        told += [f"{counts['expired']:,} not there"] if counts["expired"] else []
         told += [f"{counts['failed']:,} not pulled"] if counts["failed"] else []
         again = f", {api.repeated:,} of them repeated" if api.repeated else ""
         waited = f", {api.waited:,.0f} s waited" if api.waited >= 1 else ""
-        self._bar.say(f"{counted(counts.total(), 'session')}: {', '.join(told)}; in {shown(out)}")
+        if counts.total():
+            self._bar.say(f"{counted(counts.total(), 'session')}: {', '.join(told)}; in {shown(out)}")
+        else:
+            self._bar.say(f"{counted(self._wanted, 'session')}: none pulled")
         self._bar.say(f"{counted(api.requests, 'request')}{again}{waited}")
         if self._wrong:
             self._bar.say(

@@ -132,9 +132,9 @@ class Api:
         try:
             return retrying(self._once, path, params)
         except _Again as error:
-            if error.no_server:
-                raise Stopped(error.why, where=self.base_url, remedy=f"Check --base-url. {_RESUME}") from None
             what = f"{error.why}, {_FAILURES} times" if failures >= _FAILURES else f"{error.why}, again and again"
+            if error.no_server:
+                raise Stopped(what, where=self.base_url, remedy=f"Check --base-url. {_RESUME}") from None
             raise Unavailable(what, where=path, remedy=_RESUME) from None
 
     # --- one try
@@ -212,7 +212,7 @@ class Api:
         pause = state.next_action.sleep if state.next_action else 0.0
         self.repeated += 1
         if pause >= _LONG:
-            self._told(f"{error}; again in {_seconds(pause)}")
+            self._told(f"{error}; try {state.attempt_number + 1} in {_seconds(pause)}")
 
     def _wait(self, seconds: float) -> None:
         self.waited += seconds

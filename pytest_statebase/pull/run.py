@@ -17,7 +17,7 @@ from .fetch import Gone, fetch, session_of
 from .find import Found
 from .pages import PAGE
 
-What = Literal["pulled", "completed", "unchanged", "passed", "expired", "failed"]
+What = Literal["pulled", "completed", "unchanged", "passed", "went on", "expired", "failed"]
 _IN_A_ROW: Final = 3
 """Sessions whose requests all fail, after which no other is tried."""
 
@@ -27,8 +27,9 @@ class Outcome:
     """What became of one session.
 
     `completed`: an earlier run was stopped before everything was written. `unchanged`: it is there already.
-    `passed`: nothing in it looks wrong, and only failed ones were wanted. `expired`: it is no longer there.
-    `failed`: see `error`.
+    `passed`: nothing in it looks wrong, and only failed ones were wanted. `went on`: it is there as it was before more
+    happened in it. `expired`: it is not there, or no longer. `failed`: it could not be had. For the last three see
+    `error`.
     """
 
     id: str
@@ -54,13 +55,14 @@ class Pull:
     """Pulls into one directory.
 
     only_failed: keep only sessions with a turn that looks wrong.
-    Raises FileError where a `.pulled.json` of the directory cannot be read.
+    damaged: what is wrong with each `.pulled.json` of the directory that cannot be read, by its NAME. A session of that
+    name is not pulled; the others are.
     """
 
     def __init__(self, api: Api, out: Path, *, only_failed: bool = False) -> None:
         self._api = api
         self._only_failed = only_failed
-        self._kept = _kept_in(out)
+        self._kept, self.damaged = _kept_in(out)
         self._has_defaults = (out / "statebase.yaml").exists()
         self._in_a_row = 0
         self.store = Store(out)
@@ -88,6 +90,8 @@ class Pull:
         return outcome
 
     def _one(self, found: Found) -> Outcome:
+        if found.id in self.damaged:
+            return Outcome(found.id, "failed", None, self.damaged[found.id])
         kept = self._kept.get(found.id)
         if kept is not None and not kept.is_whole:
             session = session_from(_read(kept.path), str(kept.path))
@@ -101,7 +105,7 @@ class Pull:
         if kept is None:
             return self._new(found)
         if not kept.found.is_same(found):
-            raise _went_on(kept, found)
+            return Outcome(found.id, "went on", None, _went_on(kept, found))
         if not self._has_defaults:
             # What is proposed for them at the end names the tools of all sessions.
             self.store.count(session_from(_read(kept.path), str(kept.path)).imported.ledger)
@@ -132,12 +136,18 @@ def _went_on(kept: _Kept, found: Found) -> PullError:
     )
 
 
-def _kept_in(out: Path) -> dict[str, _Kept]:
+def _kept_in(out: Path) -> tuple[dict[str, _Kept], dict[str, FileError]]:
+    """What the directory has, by the session's id, and what is wrong with files that cannot be read, by their name."""
     found: dict[str, _Kept] = {}
+    damaged: dict[str, FileError] = {}
     for path in sorted(out.glob(f"*{SUFFIX}")):
-        pulled = _read(path)
-        found[pulled.id] = _Kept(path, _facts(pulled))
-    return found
+        try:
+            pulled = _read(path)
+        except FileError as error:
+            damaged[path.name.removesuffix(SUFFIX)] = error
+        else:
+            found[pulled.id] = _Kept(path, _facts(pulled))
+    return found, damaged
 
 
 def _facts(pulled: Pulled) -> Found:

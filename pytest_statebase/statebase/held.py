@@ -19,8 +19,8 @@ ACTOR = "api_key_local"
 
 
 def timestamp() -> str:
-    """Now, as the API writes it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """Now, as the API writes it, and as fine as the clock is: such times tell what came first."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _nothing() -> None:

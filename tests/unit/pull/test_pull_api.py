@@ -47,7 +47,7 @@ def test_a_limit_is_waited_out_as_long_as_the_service_says() -> None:
         [error(429, "rate_limit_exceeded", retry_after=7), error(429, headers={"retry-after": "3"}), {"a": 1}]
     )
     assert (found, slept) == ({"a": 1}, [7.0, 3.0])
-    assert told == ["the service answers 429 (no); again in 7.0 s", "the service answers 429 (no); again in 3.0 s"]
+    assert told == ["the service answers 429 (no); try 2 in 7.0 s", "the service answers 429 (no); try 3 in 3.0 s"]
 
 
 def test_limits_are_no_failures() -> None:
@@ -159,8 +159,10 @@ def test_a_huge_answer_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_server_is_no_session_that_failed() -> None:
-    with Api("http://127.0.0.1:9", KEY, sleep=Slept().sleep) as api, pytest.raises(Stopped, match="Check --base-url"):
-        api.get("/v1/sessions")
+    with Api("http://127.0.0.1:9", KEY, sleep=Slept().sleep) as api:
+        with pytest.raises(Stopped, match=r"no server answers \(.*\), 6 times\n  Check --base-url"):
+            api.get("/v1/sessions")
+        assert (api.requests, api.repeated) == (6, 5)
 
 
 def test_the_key_is_sent_and_never_shown(capfd: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from pull_answers import OneSession, answering, error, listed
 
 from pytest_statebase.cassette import read_record
-from pytest_statebase.errors import FileError, OptionError
+from pytest_statebase.errors import OptionError
 from pytest_statebase.importers.service import Pulled
 from pytest_statebase.pull import Api, Found, Outcome, Pull, Wanted, find_sessions, since_time
 from pytest_statebase.pull.api import Stopped
@@ -199,7 +199,7 @@ def test_a_session_that_went_on_is_not_written_over(tmp_path: Path) -> None:
     service = OneSession(count=3)
     service.session["updated_at"] = "2026-11-29T12:00:00Z"
     outcome = pulled_once(service, tmp_path)
-    assert outcome.what == "failed"
+    assert outcome.what == "went on"
     assert "went on after it was pulled: 2 turns then, 3 now" in str(outcome.error)
     assert (tmp_path / "sess_1.record.yaml").read_bytes() == before
 
@@ -230,8 +230,14 @@ def test_a_session_that_expires_meanwhile_leaves_nothing(tmp_path: Path) -> None
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.pulled.json").write_text("{", encoding="utf-8")
-    with pytest.raises(FileError, match=r"x\.pulled\.json: the file is no JSON"):
-        pulled_once(OneSession(), tmp_path)
+    assert pulled_once(OneSession(), tmp_path).what == "pulled"
+    (tmp_path / "sess_1.pulled.json").write_text("{}", encoding="utf-8")
+    with pulling(OneSession(), tmp_path) as (pull, asked):
+        outcome = pull.one(Found("sess_1"))
+    assert (outcome.what, asked) == ("failed", [])
+    assert "sess_1.pulled.json: is a pulled session of format None" in str(outcome.error)
+    assert list(pull.damaged) == ["sess_1", "x"]
+    assert "x.pulled.json: the file is no JSON" in str(pull.damaged["x"])
 
 
 def test_only_failed_ones_are_kept_where_that_is_wanted(tmp_path: Path) -> None:
