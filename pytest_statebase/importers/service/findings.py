@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ...ledger import Ledger, MemoryAdded, StateRolledBack, ToolCalled, Turn, TurnAdded, TurnStarted, input_text
+from ...ledger import (
+    Ledger,
+    MemoryAdded,
+    StateRolledBack,
+    StateUpdated,
+    ToolCalled,
+    Turn,
+    TurnAdded,
+    TurnStarted,
+    input_text,
+)
 from ...values import ABSENT
 from ..proposal import shorten
 from .raw import Pulled, number_of
@@ -102,7 +112,21 @@ def _of_states(ledger: Ledger, aligned: Mapping[str, int]) -> list[str]:
     if vague:
         how = "by their times alone" if not aligned.get("order") else "without a trace, a turn's state or a time"
         reasons.append(f"{_counted(vague, 'state version')} placed {how}")
+    after = _after_the_last_turn(ledger)
+    if after:
+        what = "an agent that writes its state after it adds a turn has all that it writes in the turn after"
+        reasons.append(f"{_counted(after, 'state version')} made after the last turn: {what}")
     return reasons
+
+
+def _after_the_last_turn(ledger: Ledger) -> int:
+    """How many updates no turn follows, where there are turns."""
+    found = 0
+    for event in reversed(ledger.events):
+        if isinstance(event, (TurnAdded, TurnStarted)):
+            return found
+        found += isinstance(event, StateUpdated)
+    return 0
 
 
 def _counted(number: int, word: str, many: str | None = None) -> str:

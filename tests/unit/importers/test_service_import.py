@@ -106,6 +106,8 @@ def test_traces_without_details_are_enough_where_there_is_one_for_each_version()
     found = pulled(said(1), versions=[version(0), version(1), version(2)], traces=traces)
     assert order(found) == ["<1", "v1", ">", "v2"]
     assert found.aligned == {"traces": 2}
+    [reason] = found.replayable.reasons
+    assert reason.startswith("1 state version made after the last turn: an agent that writes its state after")
 
 
 def test_versions_without_traces_are_placed_by_the_states_of_turns() -> None:
@@ -134,7 +136,7 @@ def test_the_last_resort_are_times_and_it_is_said() -> None:
     assert order(found) == ["<1", "v1", ">", "<2", "v2", ">", "v3"]
     assert found.aligned == {"times": 3}
     assert found.replayable.grade == "partly"
-    assert found.replayable.reasons == ("3 state versions placed by their times alone",)
+    assert found.replayable.reasons[0] == "3 state versions placed by their times alone"
 
 
 def test_each_version_by_the_best_that_tells_it() -> None:
