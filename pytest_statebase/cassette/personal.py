@@ -53,7 +53,11 @@ class Spot:
     """Equal for the same value in other spellings."""
 
 
-_EMAIL = re.compile(r"(?<![\w.%+'-])[\w%+'-][\w.%+'-]{0,63}@((?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24})(?![\w-]|\.\w)")
+_EMAIL = re.compile(
+    r"(?<![\w.%+-])(?<!\w')[\w%+-](?:[\w.%+-]|(?<=\w)'(?=[\w@])){0,63}"
+    r"@((?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24})(?![\w-]|\.\w)"
+)
+"""An apostrophe is of an address between its letters alone, as in `o'neil`: elsewhere it is a quote around it."""
 _RESERVED = re.compile(r"(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost|local)", re.IGNORECASE)
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}(?![A-Za-z0-9])")
 _CARD = re.compile(r"(?<![\w.+-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")

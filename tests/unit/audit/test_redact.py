@@ -55,6 +55,17 @@ def everything() -> Ledger:
     )
 
 
+def test_a_quoted_address_is_the_same_address_and_keeps_its_quotes(tmp_path: Path) -> None:
+    sent = call("send", "sent", text=f"update users where mail = '{MAIL}'")
+    path = cassette_of(tmp_path, session(turn(1, f"I am {MAIL}", sent, answer=f"Wrote to '{MAIL}'")))
+    redacted(path)
+    (only,) = load_cassette(path).ledger.turns
+    address = only.text.removeprefix("I am ")
+    assert address.startswith("email-1@")
+    assert only.calls[0].arguments == {"text": f"update users where mail = '{address}'"}
+    assert only.output["content"] == f"Wrote to '{address}'"
+
+
 def test_no_value_is_left_and_equal_ones_stay_equal(tmp_path: Path) -> None:
     path = cassette_of(tmp_path, everything())
     outcome = redacted(path)

@@ -15,6 +15,11 @@ FOUND = [
     ("write to jane.doe@corp.com.", Kind.EMAIL, "jane.doe@corp.com"),
     ("<Jürgen@müller.de>", Kind.EMAIL, "Jürgen@müller.de"),
     ('{"to": "o\'neil+x@sub.corp.co.uk"}', Kind.EMAIL, "o'neil+x@sub.corp.co.uk"),
+    ("mail = 'jane.doe@corp.com'", Kind.EMAIL, "jane.doe@corp.com"),
+    ("{'to': ''jane.doe@corp.com''}", Kind.EMAIL, "jane.doe@corp.com"),
+    ("x''jane.doe@corp.com", Kind.EMAIL, "jane.doe@corp.com"),
+    ("'o'neil@corp.com'", Kind.EMAIL, "o'neil@corp.com"),
+    ("o'@corp.com", Kind.EMAIL, "o'@corp.com"),
     ("call +49 (0)30 901820", Kind.PHONE, "+49 (0)30 901820"),
     ("call +14155552671!", Kind.PHONE, "+14155552671"),
     ("call (415) 555-2671", Kind.PHONE, "(415) 555-2671"),
@@ -82,6 +87,11 @@ def test_the_same_value_in_another_spelling_is_the_same() -> None:
     text = "+49 30 901820, 0049 30 901820, Jane@Corp.com jane@corp.COM"
     assert [spot.identity for spot in spots(text)] == ["4930901820", "jane@corp.com", "jane@corp.com"]
     assert spots("0049 30 901820", "phone")[0].identity == "4930901820"
+
+
+def test_quotes_around_an_address_are_none_of_it() -> None:
+    text = "['jane@corp.com','joe@corp.com'] `jane@corp.com` \"joe@corp.com\" jane@corp.com"
+    assert [spot.identity.partition("@")[0] for spot in spots(text)] == ["jane", "joe", "jane", "joe", "jane"]
 
 
 @pytest.mark.parametrize(("text", "kind", "value"), FOUND, ids=[f"{kind}-{value}" for _, kind, value in FOUND])
