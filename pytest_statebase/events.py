@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -72,6 +73,28 @@ class ToolCalled:
     during: int | None = None
     """Position in the turn of the call inside which this one was made."""
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def said_failed(self) -> bool:
+        """It came back, and its result says that it failed: by a flag, or by what is in it (see `says_error`)."""
+        return self.error is None and (self.is_error or says_error(self.result))
+
+    @property
+    def failed(self) -> bool:
+        """It raised, or its result says that it failed."""
+        return self.error is not None or self.said_failed
+
+
+def says_error(result: Any) -> bool:
+    """Whether a result is an object, or one as JSON, with an `error` that is not empty, or with `success: false`."""
+    if isinstance(result, str) and result.startswith("{"):
+        try:
+            result = json.loads(result)
+        except (ValueError, RecursionError):
+            return False
+    if not isinstance(result, Mapping):
+        return False
+    return bool(result.get("error")) or result.get("success") is False
 
 
 def came_before(calls: Sequence[ToolCalled]) -> list[int]:

@@ -143,7 +143,7 @@ def _came_back(call: ToolCalled) -> str:
         return f", which failed: {error_brief(call.error)}"
     if call.result is ABSENT:
         return "; what came back was not recorded"
-    return f", {'which said that it failed' if call.is_error else 'and got'}: {brief(call.result, 100)}"
+    return f", {'which said that it failed' if call.said_failed else 'and got'}: {brief(call.result, 100)}"
 
 
 def _answer(added: TurnAdded | None) -> str:

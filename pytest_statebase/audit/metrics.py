@@ -41,8 +41,8 @@ class Sample:
 def sample_of(ledger: Ledger, at: datetime | None) -> Sample:
     """The figures of a recorded session. Calls whose result was not recorded count neither way."""
     calls = [call for turn in ledger.turns for call in turn.calls]
-    bad = sum(call.error is not None or call.is_error for call in calls)
-    unknown = sum(call.error is None and not call.is_error and call.result is ABSENT for call in calls)
+    bad = sum(call.failed for call in calls)
+    unknown = sum(not call.failed and call.result is ABSENT for call in calls)
     times = [time for turn in ledger.turns if (time := _time_of(turn)) is not None]
     rollbacks = sum(isinstance(event, StateRolledBack) for event in ledger.events)
     return Sample(at, times, len(ledger.turns), len(calls) - bad - unknown, bad, rollbacks, _is_done(ledger))

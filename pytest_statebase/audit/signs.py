@@ -124,9 +124,8 @@ class Watch:
 
     def _call(self, call: ToolCalled) -> Iterator[Sign]:
         key = (call.tool, freeze(call.arguments))
-        failed = call.error is not None or call.is_error
         yield from self._made_up(call.arguments, f"{call.tool} was called with")
-        if failed:
+        if call.failed:
             told = error_brief(call.error) if call.error is not None else brief(call.result)
             yield self._sign(Kind.TOOL, f"{call_brief(call, 60)} failed: {told}")
         self._calls[key] += 1
@@ -135,7 +134,7 @@ class Watch:
             yield self._sign(Kind.LOOP, f"{call_brief(call, 60)} was called {LOOP} times or more, nothing new between")
         elif key in self._writes and self._writes[key] != self._turn and self._is_write(call.tool):
             yield self._sign(Kind.AGAIN, f"{call_brief(call, 60)} was made in turn {self._writes[key]} already")
-        if not failed and self._turn is not None:
+        if not call.failed and self._turn is not None:
             self._writes.setdefault(key, self._turn)
         if call.error is not None:
             self.given.add(dict(call.error), f"the error of {call.tool}, {self._here}")

@@ -138,9 +138,8 @@ class Teller:
         yield from labelled(
             "call", wrapped(call_text(call.tool, call.arguments) + _aside(call, turn), width, most=most)
         )
-        failed = call.error is not None or call.is_error
         for line in answer_lines(call, width - 2, full=self.full):
-            yield [(" " * (_INDENT + 2), {}), (line, RED if failed else GREEN)]
+            yield [(" " * (_INDENT + 2), {}), (line, RED if call.failed else GREEN)]
 
     def _changed(self, event: StateUpdated | StateRolledBack) -> Iterator[Line]:
         width = self.width - _INDENT

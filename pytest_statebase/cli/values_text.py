@@ -49,7 +49,7 @@ def answer_lines(call: ToolCalled, width: int, *, full: bool) -> list[str]:
         return wrapped(f"raised {error_text(call.error)}", width, most=None if full else _LINES)
     if call.result is ABSENT:
         return ["(no result recorded)"]
-    return value_lines(call.result, width, full=full, lead="says it failed: " if call.is_error else "→ ")
+    return value_lines(call.result, width, full=full, lead="says it failed: " if call.said_failed else "→ ")
 
 
 def error_text(error: Mapping[str, Any]) -> str:

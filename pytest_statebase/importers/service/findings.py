@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -166,23 +165,7 @@ def _text(output: Any) -> str:
 
 
 def _failed_calls(turn: Turn) -> list[str]:
-    return [f"{shorten(call.tool)} failed" + _why(call) for call in turn.calls if _has_failed(call)]
-
-
-def _has_failed(call: ToolCalled) -> bool:
-    return call.error is not None or call.is_error or _says_error(call.result)
-
-
-def _says_error(result: Any) -> bool:
-    """Whether a result is an object that holds nothing but an error, or says that it is none of success."""
-    if isinstance(result, str) and result.startswith("{"):
-        try:
-            result = json.loads(result)
-        except (ValueError, RecursionError):
-            return False
-    if not isinstance(result, Mapping):
-        return False
-    return bool(result.get("error")) or result.get("success") is False
+    return [f"{shorten(call.tool)} failed" + _why(call) for call in turn.calls if call.failed]
 
 
 def _why(call: ToolCalled) -> str:

@@ -190,3 +190,25 @@ def test_a_condition_is_the_range_that_is_shown() -> None:
     row = next(row for row in found.rows if row.measure.name == "rollback-rate")
     assert row.healthy == Range("<=", 1.5)
     assert row.is_healthy is True
+
+
+@pytest.mark.parametrize(
+    ("failing", "result"),
+    [
+        (True, {"error": "not found"}),
+        (True, '{"error": {"code": 404}}'),
+        (True, {"success": False}),
+        (False, {"error": None, "order": "1047"}),
+        (False, {"error": ""}),
+        (False, {"success": True}),
+        (False, {"errors": 0}),
+        (False, '{"error": '),
+        (False, "error"),
+        (False, ["error"]),
+        (False, "[" * 100_000),
+        (False, '{"a":' * 100_000),
+    ],
+)
+def test_a_result_that_says_that_it_failed_is_no_success(failing: bool, result: Any) -> None:
+    sample = sample_of(session(turn(1, "x", call("find", result), call("find", {"order": "1047"}))), None)
+    assert (sample.good, sample.bad) == ((1, 1) if failing else (2, 0))

@@ -238,3 +238,13 @@ def test_a_session_without_states_and_outputs_can_be_explained() -> None:
         "No answer was recorded",
     ]
     assert explain(ledger, Plan(), 2).words[-1] == "The turn was never finished"
+
+
+def test_a_result_that_says_that_it_failed_is_an_error_of_the_tool() -> None:
+    ledger = session(turn(1, "Order 9999?", call("look_up", {"error": "not found"}, order="9999")), turn(2, "Thanks"))
+    told = [sign.text for sign in signs_of(ledger) if sign.kind is Kind.TOOL]
+    assert told == ['look_up(order="9999") failed: {error: "not found"}']
+    assert failing_turn(ledger, Plan()) == 1
+    assert 'called look_up(order="9999"), which said that it failed: {error: "not found"}' in str(
+        explain(ledger, Plan(), 1).words
+    )
