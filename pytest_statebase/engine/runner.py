@@ -170,6 +170,8 @@ class _Replays:
         self._clock_follows = False
         self._loop: Lease | None = None
         self._forks: list[Fork] = []
+        self._untold: list[Fork] = []
+        """Those whose agent was handed nothing of what came before."""
         self._fence: Fence | None = None
 
     def turns(self, stack: ExitStack) -> Iterator[TurnRun]:
@@ -224,7 +226,7 @@ class _Replays:
         return fork
 
     def _agent(self, fork: Fork, stack: ExitStack) -> BoundAgent:
-        """A fresh agent that knows what happened before the fork, or a warning that it does not."""
+        """A fresh agent that knows what happened before the fork, or may ask for it in its turns."""
         agent = self.agent.fresh()
         missing = refuse_live_tools(self.cassette, self.ledger, self.options.tools, agent)
         stack.enter_context(watch_imports(missing))
@@ -234,11 +236,16 @@ class _Replays:
         if callable(restore):
             restore(list(fork.ledger.turns), fork.state())
         elif agent.keeps_memory_itself:
+            self._untold.append(fork)
+        return agent
+
+    def _warn_of_untold(self) -> None:
+        """Say so where the agent was handed nothing of what came before the fork, and did not ask StateBase for it."""
+        if not all(fork.requests.told_session for fork in self._untold):
             self.warnings.append(
                 f"the agent {self.agent.name} is not told what happened before the fork: "
                 "let it take history, messages or state, or give it restore(history, state)"
             )
-        return agent
 
     def loop(self, stack: ExitStack) -> Lease:
         """The event loop of this replay's async turns."""
@@ -283,6 +290,7 @@ class _Replays:
             is_model=self.options.web.hosts.is_model,
         )
         self._close_pending()
+        self._warn_of_untold()
         for fork in self._forks:
             self.warnings += fork.closing_warnings()
             self.unused += fork.unused()

@@ -36,6 +36,11 @@ class Requests:
         return list(self._api.warnings)
 
     @property
+    def told_session(self) -> bool:
+        """The agent asked StateBase for what happened in the session, and was told."""
+        return self._api.was_read
+
+    @property
     def network(self) -> Network:
         """What answers the requests; its recordings are read on first use."""
         if self._network is None:

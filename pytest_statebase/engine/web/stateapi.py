@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from http import HTTPStatus
 
@@ -15,6 +16,8 @@ _CREATED = (
     "the agent created a session of its own in StateBase: what it keeps there is no part of this session; "
     "let it take session_id"
 )
+_TELLS = re.compile(r"GET /v1/sessions/[^/]+/(?:state|turns|history)(?:/.*)?|POST /v1/sessions/[^/]+/context/?")
+"""Requests whose answer tells what happened in a session."""
 
 
 def api_hosts(texts: Iterable[str] = ()) -> Hosts:
@@ -32,6 +35,12 @@ class StateApi:
         self._hosts = hosts
         self._router: Router | None = None
         self._created = False
+        self._read = False
+
+    @property
+    def was_read(self) -> bool:
+        """The agent asked for the session's context, state, turns or history, and got them."""
+        return self._read
 
     @property
     def warnings(self) -> list[str]:
@@ -56,4 +65,5 @@ class StateApi:
         reply = self._router.answer(request.method, target, dict(request.headers), request.body)
         reason = HTTPStatus(reply.status).phrase
         self._created |= path.rstrip("/") == "/v1/sessions" and reply.status == HTTPStatus.CREATED
+        self._read |= _TELLS.fullmatch(f"{request.method} {path}") is not None and reply.status == HTTPStatus.OK
         return Response(reply.status, reason, tuple(reply.headers.items()), reply.body)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import urllib.error
+import urllib.request
+from contextlib import suppress
 from typing import Any
 
 import pydantic
@@ -168,6 +171,31 @@ def test_restore_is_told_history_and_state() -> None:
     assert result.warnings == []
     result = replay(session(), lambda text: "done", fork="turn 2")
     assert "is not told what happened before the fork" in result.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "told"),
+    [
+        ("POST", "context", True),
+        ("GET", "turns", True),
+        ("GET", "state", True),
+        ("GET", "state/history", True),
+        ("POST", "state/history", False),
+        ("PATCH", "state", False),
+        ("GET", "nothing", False),
+    ],
+)
+@pytest.mark.parametrize("mode", ["continuous", "isolated"])
+def test_who_asks_statebase_for_the_session_is_told(mode: Any, method: str, path: str, told: bool) -> None:
+    def agent(session_id: str, user_input: str) -> str:
+        url = f"https://api.statebase.org/v1/sessions/{session_id}/{path}"
+        request = urllib.request.Request(url, b'{"state": {}}' if method != "GET" else None, method=method)
+        with suppress(urllib.error.HTTPError):
+            urllib.request.urlopen(request).read()
+        return "done"
+
+    warnings = replay(session(), agent, fork="turn 2", mode=mode).warnings
+    assert any("is not told what happened before the fork" in text for text in warnings) is not told
 
 
 def test_an_exception_of_the_agent_is_an_error_with_its_place() -> None:
