@@ -40,7 +40,7 @@ def command(what: str, paths: tuple[Path, ...], output: Path | None, good: bool)
 
     Exit code 1 where a cassette cannot be read; the others are written all the same.
     """
-    files = cassette_files(list(paths) or find_project().cassettes)
+    files = cassette_files(paths or find_project().cassettes)
     lines = sessions = failed = 0
     with _opened(output) as write:
         for number, path in enumerate(files):

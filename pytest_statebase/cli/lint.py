@@ -42,7 +42,7 @@ def command(paths: tuple[Path, ...], strict: bool, skip: tuple[str, ...], as_jso
 
     found: list[Finding] = []
     broken: list[str] = []
-    files = cassette_files(list(paths) or find_project().cassettes)
+    files = cassette_files(paths or find_project().cassettes)
     for path in files:
         try:
             cassette = load_cassette(shown(path))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import FileError, StatebaseError
+from ..errors import StatebaseError
 from .ages import age_text
 from .output import BOLD, DIM, GREEN, RED, YELLOW, Style, columns, counted, say, say_lines, warn, wrapped
 from .project import find_project
@@ -64,15 +64,11 @@ def _read(paths: tuple[Path, ...]) -> tuple[list[Health], list[tuple[Path, State
 
     found: list[Health] = []
     broken: list[tuple[Path, StatebaseError]] = []
-    places = list(paths) or find_project().cassettes
-    for path in cassette_files(places):
+    for path in cassette_files(paths or find_project().cassettes):
         try:
             found.append(health_of(path))
         except StatebaseError as error:
             broken.append((path, error))
-    if not found and not broken:
-        remedy = "Cassettes are files named NAME.session.yaml."
-        raise FileError("there is no cassette here", where=", ".join(map(shown, places)), remedy=remedy)
     return found, broken
 
 

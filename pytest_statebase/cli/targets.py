@@ -56,8 +56,17 @@ def shown(path: Path | str) -> str:
 def cassette_files(paths: Iterable[Path]) -> list[Path]:
     """The plans among and below the paths, and the records that have no plan of their name, each once, by name.
 
-    Raises FileError for a path that is not there.
+    Raises FileError for a path that is not there, and where there is none at all.
     """
+    places = list(paths)
+    found = _cassettes(places)
+    if not found:
+        remedy = f"Cassettes are files named NAME{_PLAN} or NAME{_RECORD}; check the path."
+        raise FileError("there is no cassette here", where=", ".join(map(shown, places)), remedy=remedy)
+    return found
+
+
+def _cassettes(paths: Iterable[Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for path in paths:
         if not path.exists():
@@ -94,7 +103,7 @@ def _search(wanted: str, project: Project) -> Path:
     places = [path for path in project.cassettes if path.exists()]
     known: dict[Path, tuple[str, ...]] = {}
     unread: list[StatebaseError] = []
-    for file in cassette_files(places):
+    for file in _cassettes(places):
         try:
             known[file] = tuple(_names(file))
         except StatebaseError as error:

@@ -74,12 +74,23 @@ def test_verify_a_record_that_is_none(record: Path) -> None:
 def test_seal_what_is_not_sealed(record: Path) -> None:
     unseal(record)
     result = run("verify", record)
-    assert result.exit_code == 0
+    assert result.exit_code == 1
     assert "unsealed" in result.stderr
+    assert result.stdout == "1 record: 0 sealed, 1 unsealed, 0 broken\n"
+    assert run("verify", "--allow-unsealed", record).exit_code == 0
     result = run("seal", record)
     assert result.exit_code == 0, result.output
     assert "1 record: 1 sealed, 0 sealed already, 0 refused" in result.stdout
     assert run("verify", record).stdout.endswith("1 record: 1 sealed, 0 unsealed, 0 broken\n")
+
+
+def test_verify_fails_where_the_seal_was_taken_away(record: Path) -> None:
+    text = record.read_text(encoding="utf-8").replace("Hello", "Goodbye")
+    head, _, _ = text.partition("documents:")
+    record.write_text(head, encoding="utf-8")
+    assert run("verify", record).exit_code == 1
+    replace(record, "record: 1", "record: 99")
+    assert run("verify", "--allow-unsealed", record).exit_code == 1
 
 
 def test_seal_leaves_what_is_sealed(record: Path) -> None:

@@ -105,3 +105,18 @@ def test_broken_ini_files(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(OptionError, match=name.replace(".", r"\.")):
         find_project(tmp_path)
+
+
+@pytest.mark.parametrize("command", ["lint", "redact", "export traces", "export turns", "metrics", "status", "verify"])
+def test_a_directory_without_cassettes_is_told(project: Path, run: Run, command: str) -> None:
+    (project / "empty").mkdir()
+    result = run(*command.split(), "empty")
+    assert result.exit_code == 1
+    assert "empty: there is no " in result.stderr
+    assert result.stdout == ""
+
+
+def test_an_export_of_nothing_writes_no_file(project: Path, run: Run) -> None:
+    (project / "empty").mkdir()
+    assert run("export", "traces", "empty", "-o", "out.csv").exit_code == 1
+    assert not (project / "out.csv").exists()
