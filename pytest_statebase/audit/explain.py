@@ -18,7 +18,7 @@ from ..ledger import (
 )
 from ..report.show import visible
 from ..values import ABSENT
-from .given import is_telling, leaves
+from .given import Given, is_named, is_telling, leaves
 from .signs import Kind, Sign, Watch
 from .words import brief, call_brief, error_brief, output_of
 
@@ -118,18 +118,19 @@ def _reasons(turn: Turn) -> Iterator[tuple[str, str | None]]:
 
 
 def _words(turn: Turn) -> Iterator[str]:
-    """What happened in a turn, in sentences."""
+    """What happened in a turn, in sentences, in the order of the recording."""
     if turn.is_opening:
         yield "The agent spoke first"
     else:
         yield f"The user said: {brief(turn.text, 200)}"
-    calls = turn.calls
-    if not calls:
+    if not turn.calls:
         yield "The agent called no tool"
-    for number, call in enumerate(calls):
-        yield f"{'The agent' if not number else 'Then it'} called {call_brief(call)}{_came_back(call)}"
+    who = "The agent"
     for event in turn.events:
-        if isinstance(event, StateUpdated):
+        if isinstance(event, ToolCalled):
+            yield f"{who} called {call_brief(event)}{_came_back(event)}"
+            who = "Then it"
+        elif isinstance(event, StateUpdated):
             yield f"The state became version {event.version}"
         elif isinstance(event, StateRolledBack):
             yield f"The state went back to version {event.to_version}, which made version {event.version}"
@@ -161,14 +162,18 @@ def _origins(event: Any, watch: Watch) -> Iterator[Origin]:
     """Where the values of a call or of a change of the state came from, as of just before it."""
     if isinstance(event, ToolCalled) and isinstance(event.arguments, Mapping):
         for name, value in event.arguments.items():
-            for leaf in leaves(value):
-                if is_telling(leaf):
-                    yield Origin((visible(f"{event.tool}.{name}"),), leaf, watch.given.place(leaf))
+            yield from _origins_in(value, visible(f"{event.tool}.{name}"), watch.given)
     elif isinstance(event, StateUpdated) and event.during is None:
         for path, _, value in watch.changes(event):
-            for leaf in leaves(value):
-                if is_telling(leaf):
-                    yield Origin((path,), leaf, watch.given.place(leaf))
+            yield from _origins_in(value, path, watch.given)
+
+
+def _origins_in(value: Any, name: str, given: Given) -> Iterator[Origin]:
+    for leaf in leaves(value):
+        place = given.place(leaf)
+        # The agent may name things itself: of a short name it is told where it is from, not that it is from nowhere.
+        if is_telling(leaf) or (place is not None and is_named(leaf)):
+            yield Origin((name,), leaf, place)
 
 
 def _each_once(origins: list[Origin]) -> list[Origin]:

@@ -14,6 +14,7 @@ _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?")
 _DIGITS = re.compile(r"\d\d")
+_NAMED = re.compile(r"\d|\w@\w")
 _EDGES = ".:!?#*`"
 _LEAST = 100
 """Smaller numbers are counts as a rule, and stand everywhere."""
@@ -51,6 +52,13 @@ def is_telling(value: Any) -> bool:
     if not isinstance(value, str) or len(value) > _LONGEST:
         return False
     return _DIGITS.search(value) is not None and not _TIME.fullmatch(value)
+
+
+def is_named(value: Any) -> bool:
+    """Whether a value is one word that stands for a thing or a person: it has a digit in it, or is an e-mail."""
+    if not isinstance(value, str) or not 3 <= len(value) <= _LONGEST or _TIME.fullmatch(value):
+        return False
+    return _WHOLE.fullmatch(value) is not None and _NAMED.search(value) is not None
 
 
 class Given:

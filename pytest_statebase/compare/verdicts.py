@@ -234,7 +234,7 @@ class _Case:
         if result.verdict is Verdict.UNPROVEN:
             ids = self._ids(result.replayed) if result.replayed else Ids()
             result.reason = draft_expect(result, ledger=self.ledger, plan=self.plan, ids=ids, bind=self.bind)
-        elif result.verdict is Verdict.STILL_FAILING and number not in self.plan.expect:
+        elif found and result.verdict is Verdict.STILL_FAILING and number not in self.plan.expect:
             result.reason = "nothing but the words differs from the turn that is recorded as wrong"
 
     def _verdict(self, result: TurnResult, off_script: bool) -> Verdict:

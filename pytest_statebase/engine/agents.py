@@ -195,7 +195,8 @@ def _content(value: Any, name: str) -> dict[str, Any]:
             return {"type": "data", "content": {key: _plain(item) for key, item in fields.items()}}
     raise AgentError(
         f"the agent {name} returned {'nothing' if value is None else f'a {type(value).__name__}'}, which is no reply",
-        remedy="A reply is text, a mapping, a dataclass, a pydantic model or an AgentReply.",
+        remedy="A reply is text, a mapping, a dataclass, a pydantic model or an AgentReply. An agent that returns "
+        "nothing replies with the output that it gives to StateBase's add_turn.",
     )
 
 

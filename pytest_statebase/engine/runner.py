@@ -19,7 +19,7 @@ from ..compare import IgnoreRules, check_plan, judge
 from ..compare.known import known_uses
 from ..compare.model import Observed, ReplayResult
 from ..errors import AgentError
-from ..ledger import ForkPoint, Ledger, Turn, TurnStarted
+from ..ledger import ForkPoint, Ledger, MemoryAdded, StateUpdated, ToolCalled, Turn, TurnStarted
 from ..wire.exchange import Exchange
 from ..wire.intercept import intercepted
 from .agents import Agent, BoundAgent, as_agent, is_awaitable, loop_is_running
@@ -161,6 +161,7 @@ class _Replays:
         check_plan(self.ledger, plan)
         self.observed: list[Observed] = []
         self.warnings: list[str] = [*cassette.warnings, *misspelt_tools(cassette, self.ledger, tools)]
+        self.warnings += cut_short(self.ledger, self.point)
         self.warnings += [*doubtful_moves(cassette, tools), *texts_for_objects(self.ledger, tools)]
         self.stopped: str | None = None
         self.unused = 0
@@ -338,6 +339,21 @@ def span_of(
     cut = ledger.cut(point)
     first = ledger.next_number() if cut >= len(ledger.events) else _first_turn(ledger, cut)
     return point, first, _last_turn(ledger, until or spec.until, plan)
+
+
+def cut_short(ledger: Ledger, point: ForkPoint) -> list[str]:
+    """A warning where a version is no end of a turn: what its turn did after it, the fork does not know."""
+    version = next((one for one in ledger.versions if str(point) == f"version {one.version}"), None)
+    if version is None or version.turn is None:
+        return []
+    turn = ledger.turn(version.turn)
+    at = next(index for index, event in enumerate(turn.events) if event is version.event)
+    if not any(isinstance(event, (ToolCalled, StateUpdated, MemoryAdded)) for event in turn.events[at + 1 :]):
+        return []
+    return [
+        f"{point} is in the middle of turn {turn.number}: what that turn did after it is no part of the fork, though "
+        f"later turns may need it; fork at `turn {turn.number}` to replay all of it"
+    ]
 
 
 def _first_turn(ledger: Ledger, cut: int) -> int:

@@ -212,6 +212,7 @@ def test_walking_back_from_a_failure() -> None:
     assert [(origin.names, origin.value, origin.place) for origin in found.origins] == [
         (("refund.order",), "1047", "the user, turn 1"),
         (("refund.cents",), 9999, None),
+        (("state.refund",), "R-1", "refund, turn 2"),
     ]
     assert [sign.kind for sign in found.signs] == [Kind.ROLLBACK, Kind.AGAIN, Kind.MADE_UP]
     assert found.root is not None
@@ -248,3 +249,26 @@ def test_a_result_that_says_that_it_failed_is_an_error_of_the_tool() -> None:
     assert 'called look_up(order="9999"), which said that it failed: {error: "not found"}' in str(
         explain(ledger, Plan(), 1).words
     )
+
+
+def test_what_happened_is_told_in_the_order_of_the_recording() -> None:
+    broken = ToolCalled("book", {"trip": "BK-PA-3"}, error={"type": "m:Full", "message": "no seat"})
+    ledger = session(turn(1, "Book BK-PA-3", update(1, {"step": "checkpoint"}), broken, call("wait", "ok")))
+    assert explain(ledger, Plan(), 1).words == [
+        'The user said: "Book BK-PA-3"',
+        "The state became version 1",
+        'The agent called book(trip="BK-PA-3"), which failed: Full: "no seat"',
+        'Then it called wait(), and got: "ok"',
+        'It answered: "Done, anything else?"',
+    ]
+
+
+def test_short_names_and_addresses_have_an_origin_and_are_never_made_up() -> None:
+    used = call("book", "ok", trip="BK-PA-3", mail="jane@corp.com", seat="A1", kind="window", day="2026-03-15")
+    ledger = session(turn(1, "Book BK-PA-3 for jane@corp.com, by the window, on 2026-03-15", used))
+    found = explain(ledger, Plan(), 1)
+    assert [(origin.names, origin.value, origin.place) for origin in found.origins] == [
+        (("book.trip",), "BK-PA-3", "the user, turn 1"),
+        (("book.mail",), "jane@corp.com", "the user, turn 1"),
+    ]
+    assert found.signs == []

@@ -198,6 +198,18 @@ def test_who_asks_statebase_for_the_session_is_told(mode: Any, method: str, path
     assert any("is not told what happened before the fork" in text for text in warnings) is not told
 
 
+@pytest.mark.parametrize(("fork", "told"), [("version 0", False), ("version 1", True), ("version 2", False)])
+def test_a_fork_in_the_middle_of_a_turn_is_told(fork: str, told: bool) -> None:
+    ledger = Ledger([SessionCreated("s", state={"n": 0}), TurnStarted(1, {"type": "text", "content": "x"})])
+    for event in (StateUpdated(1, {"n": 1}), ToolCalled("look", {}, 1), StateUpdated(2, {"n": 2})):
+        ledger.append(event)
+    ledger.append(TurnAdded({"type": "text", "content": "done"}))
+    ledger.append(TurnStarted(2, {"type": "text", "content": "y"}))
+    ledger.append(TurnAdded({"type": "text", "content": "done"}))
+    result = replay(Cassette.from_ledger(ledger), lambda user_input, state: "done", fork=fork)
+    assert any(f"{fork} is in the middle of turn 1" in text for text in result.warnings) is told
+
+
 def test_an_exception_of_the_agent_is_an_error_with_its_place() -> None:
     def agent(user_input: str) -> str:
         raise KeyError("k")
@@ -271,3 +283,9 @@ def test_one_event_loop_a_replay() -> None:
 def test_agents_that_are_none(agent: Any, message: str) -> None:
     with pytest.raises(AgentError, match=message):
         as_agent(agent).fresh()
+
+
+def test_an_agent_that_neither_returns_nor_reports_is_told_of_both_ways() -> None:
+    with pytest.raises(AgentError, match="returned nothing") as raised:
+        as_reply(None, "bot")
+    assert "add_turn" in str(raised.value)

@@ -410,6 +410,15 @@ def test_a_failing_turn_that_differs_in_words_alone_says_so() -> None:
     assert "nothing but the words differs" in str(result.turn(1).reason)
 
 
+def test_a_failing_turn_that_does_not_differ_says_nothing_of_words() -> None:
+    ledger = recording([])
+    words = ledger.turns[0].output["content"]
+    result = replay(Cassette.from_ledger(ledger, Plan(failing=frozenset({1}))), lambda text: words)
+    assert result.verdicts == {"still-failing": 1}
+    assert result.turn(1).divergences == []
+    assert result.turn(1).reason is None
+
+
 def test_an_authored_answer_to_a_write_is_given_once() -> None:
     ledger = recording([("look", {"n": 1}, "seen")])
     plan = Plan(answers=(Answer("pay", {"n": 1}, "paid"),), tools={"look": ToolRules(reads=True)})
