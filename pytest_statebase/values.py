@@ -112,7 +112,7 @@ def _copy_deep(value: Any) -> Any:
 def freeze(value: Any) -> Hashable:
     """A hashable form of `value`: two are equal exactly when the values are, to the type, in any key order.
 
-    `1`, `1.0` and `True` differ, a list differs from a tuple, and NaN equals NaN.
+    `1`, `1.0` and `True` differ, `0.0` and `-0.0`, a list and a tuple, and NaN equals NaN.
     """
     kind = type(value)
     if kind is str or kind is int or value is None:
@@ -124,7 +124,7 @@ def freeze(value: Any) -> Hashable:
     if kind is bool:
         return ("b", value)
     if kind is float:
-        return ("f", "nan" if math.isnan(value) else value)
+        return ("f", "nan" if math.isnan(value) else value or repr(value))
     return _freeze_other(kind, value)
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any
 
+from ..values import same
 from .frameworks import injected
-from .trampoline import kind_of
+from .trampoline import kept_apart, kind_of
 
 CONTEXT_NAMES = frozenset(
     {"self", "cls", "ctx", "context", "run_context", "tool_context", "runtime", "run_manager", "callback_manager"}
@@ -90,9 +91,11 @@ class Tool:
         return name in self._injected or (given and not isinstance(value, _PLAIN))
 
     def _flatten(self, named: dict[str, Any]) -> dict[str, Any]:
-        for parameter in self.signature.parameters.values():
+        parameters = self.signature.parameters.values()
+        for parameter in parameters:
             if parameter.kind is parameter.VAR_KEYWORD:
-                named |= named.pop(parameter.name, {})
+                taken = frozenset(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL))
+                named = kept_apart(named, named.pop(parameter.name, {}), parameter.name, taken)
             elif parameter.kind is parameter.VAR_POSITIONAL and parameter.name in named:
                 named[parameter.name] = list(named[parameter.name])
         return named
@@ -102,6 +105,6 @@ class Tool:
         for name, default in self._defaults.items():
             if name in arguments:
                 value = arguments[name]
-                if value is default or (type(value) is type(default) and value == default):
+                if value is default or same(value, default):
                     arguments = {key: item for key, item in arguments.items() if key != name}
         return arguments

@@ -45,9 +45,44 @@ def trampoline(code: CodeType, dispatcher: Callable[..., Any], *, is_method: boo
     It is called with the arguments by parameter name (without `self` where `is_method`), then with positional and
     keyword arguments as they would be passed on.
     """
+    if code.co_flags & inspect.CO_VARKEYWORDS and (taken := _unnamed(code, is_method)):
+        dispatcher = _kept_apart(dispatcher, _stars(code), taken)
     template = _compile(code, is_method)
     consts = tuple(dispatcher if const == _PLACEHOLDER else const for const in template.co_consts)
     return template.replace(co_consts=consts)
+
+
+def kept_apart(named: dict[str, Any], extra: dict[str, Any], stars: str, taken: frozenset[str]) -> dict[str, Any]:
+    """`named` with `extra`, which a call passed for the parameter `**stars`.
+
+    taken: names of parameters that no keyword reaches. What `extra` has under these is another argument, and stands
+    under `"**stars"`.
+    """
+    own = f"**{stars}"
+    hidden = {name: value for name, value in extra.items() if name in taken or name == own} if taken else {}
+    if not hidden:
+        return named | extra
+    return named | {name: value for name, value in extra.items() if name not in hidden} | {own: hidden}
+
+
+def _kept_apart(dispatcher: Callable[..., Any], stars: str, taken: frozenset[str]) -> Callable[..., Any]:
+    def dispatch(named: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return dispatcher(kept_apart(named, named.pop(f"**{stars}"), stars, taken), args, kwargs)
+
+    return dispatch
+
+
+def _stars(code: CodeType) -> str:
+    """The name of the parameter that takes any keyword."""
+    return code.co_varnames[code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)]
+
+
+def _unnamed(code: CodeType, is_method: bool) -> frozenset[str]:
+    """The parameters that no keyword reaches."""
+    found = list(code.co_varnames[1 if is_method else 0 : code.co_posonlyargcount])
+    if code.co_flags & inspect.CO_VARARGS:
+        found.append(code.co_varnames[code.co_argcount + code.co_kwonlyargcount])
+    return frozenset(found)
 
 
 def _compile(code: CodeType, is_method: bool) -> CodeType:
@@ -67,7 +102,7 @@ def _compile(code: CodeType, is_method: bool) -> CodeType:
         + f"    {'async ' if keeps_async else ''}def trampoline({parameters}):\n"
         + f"        dispatch_ = {_PLACEHOLDER!r}\n"
         + (f"        if 0: {free}\n" if free else "")
-        + _BODIES[kind].format(call=_call(positional, keyword, star, stars, is_method))
+        + _BODIES[kind].format(call=_call(positional, keyword, star, stars, is_method, _unnamed(code, is_method)))
     )
     factory = next(
         const for const in compile(source, code.co_filename, "exec").co_consts if isinstance(const, CodeType)
@@ -76,11 +111,20 @@ def _compile(code: CodeType, is_method: bool) -> CodeType:
     return inner.replace(co_name=code.co_name, co_qualname=code.co_qualname, co_firstlineno=code.co_firstlineno)
 
 
-def _call(positional: list[str], keyword: list[str], star: str | None, stars: str | None, is_method: bool) -> str:
+def _call(
+    positional: list[str],
+    keyword: list[str],
+    star: str | None,
+    stars: str | None,
+    is_method: bool,
+    unnamed: frozenset[str],
+) -> str:
     shown = [f"{name!r}: {name}" for name in positional[1 if is_method else 0 :] + keyword]
     if star:
         shown.append(f"{star!r}: list({star}{'[1:]' if is_method and not positional else ''})")
-    named = ", ".join([*shown, f"**{stars}"] if stars else shown)
+    if stars:
+        shown.append(f"'**{stars}': {stars}" if unnamed else f"**{stars}")
+    named = ", ".join(shown)
     args = "".join(f"{name}, " for name in [*positional, f"*{star}"][: None if star else -1])
     kwargs = ", ".join([f"{name!r}: {name}" for name in keyword] + ([f"**{stars}"] if stars else []))
     return f"{{{named}}}, ({args}), {{{kwargs}}}"
