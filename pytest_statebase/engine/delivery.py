@@ -6,16 +6,18 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from ..compare.model import ReplayedCall, Source
 from ..errors import StatebaseError, UnrecordedCall
-from ..values import ABSENT
+from ..values import ABSENT, same
 from ..wire.doors import let_pass
+from .explain import show
 from .handlers import Live, own_turn
 from .ongoing import Ongoing
 from .revive import build_error, build_result, copied, error_record
-from .streams import Stream, Watch, as_async, is_awaited, is_stream, later, stream_of
+from .streams import Stream, Watch, as_async, heard_error, heard_value, is_awaited, is_stream, later, meant, stream_of
 from .tools import Tool
 
 
@@ -89,22 +91,31 @@ class Delivery:
         return self._watch(call, run, is_async=True).through_async(live())
 
     def _watch(self, call: ReplayedCall, run: Ongoing, *, is_async: bool) -> Watch:
-        kept: list[Any] = []
+        kept = Stream([], is_async)
 
         def ended(closed: bool, returned: Any, error: BaseException | None) -> None:
-            call.result = Stream(kept, is_async, closed, copied(returned)).stored()
+            call.result = replace(kept, closed=closed, returned=copied(returned)).stored()
             call.error = None if error is None else error_record(error)
             with self.lock:
                 if not run.over:
                     self._enter(call)
 
-        return Watch(lambda chunk: kept.append(copied(chunk)), ended, let_pass)
+        return Watch(lambda chunk: kept.chunks.append(copied(chunk)), kept.tell, ended, let_pass)
 
     def _chunks(self, call: ReplayedCall, run: Ongoing, tool: Tool | None) -> Generator[Any, Any, Any]:
         stream = stream_of(call.result)
-        for chunk in stream.chunks:
+        for number, chunk in enumerate(stream.chunks, 1):
             self._still_running(call, run)
-            yield self._built(run, lambda chunk=chunk: build_result(chunk, tool))  # type: ignore[misc]
+            built = self._built(run, lambda chunk=chunk: build_result(chunk, tool))  # type: ignore[misc]
+            try:
+                sent = yield built
+            except Exception as error:
+                heard = heard_error(error)
+                self._heard(call, run, stream, number, heard)
+                if number == len(stream.chunks) and meant(heard) == meant({"error": call.error}):
+                    raise
+            else:
+                self._heard(call, run, stream, number, heard_value(sent))
         self._still_running(call, run)
         if stream.closed:
             number = len(stream.chunks)
@@ -112,6 +123,14 @@ class Delivery:
         if call.error is not None:
             raise self._built(run, lambda: build_error(call.error or {}, tool))
         return self._built(run, lambda: build_result(stream.returned, tool))
+
+    def _heard(self, call: ReplayedCall, run: Ongoing, stream: Stream, number: int, heard: Mapping[str, Any]) -> None:
+        """What comes after a chunk answers what the reader said to it: said otherwise, it is not known."""
+        told = stream.told(number)
+        if run.latch is None and not (meant(told) == meant(heard) and same(told.get("value"), heard.get("value"))):
+            ways = f"recorded {_way(told)}, replayed {_way(heard)}"
+            self._refuse(call, run, f"{call.tool} was read on in another way after chunk {number}: {ways}")
+        self._still_running(call, run)
 
     def _still_running(self, call: ReplayedCall, run: Ongoing) -> None:
         """A stream goes no further once its turn has ended or has a call without an answer."""
@@ -179,6 +198,14 @@ class Delivery:
             run.fatal = error
             run.latch = str(error)
             raise UnrecordedCall(run.latch) from error
+
+
+def _way(heard: Mapping[str, Any]) -> str:
+    """How a generator was read on."""
+    error = heard.get("error")
+    if isinstance(error, Mapping):
+        return f"with {error.get('type')}({show(error.get('message'))}) thrown in"
+    return f"with {show(heard['value'])} sent" if "value" in heard else "with nothing sent"
 
 
 async def _be_cancelled(error: Mapping[str, Any]) -> None:

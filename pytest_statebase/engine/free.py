@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from .marked import with_marked_rules
 from .ongoing import Ongoing
 from .options import ReplayOptions
 from .reshape import reshaped
+from .streams import Watch
 from .tools import Tool, with_marked
 from .web.requests import refused_late
 from .web.stateapi import StateApi
@@ -95,24 +96,26 @@ class FreeForks:
         with self._watched(f"{tool.name} was called") as fork:
             return (yield from fork.stream(tool, arguments, live))
 
-    async def stream_async(
-        self, tool: Tool, arguments: dict[str, Any], live: Callable[[], Any]
-    ) -> AsyncGenerator[Any, Any]:
+    def stream_async(self, tool: Tool, arguments: dict[str, Any], live: Callable[[], Any]) -> AsyncGenerator[Any, Any]:
         """Answer a call of a stubbed async generator."""
         with self._watched(f"{tool.name} was called") as fork:
-            async with aclosing(fork.stream_async(tool, arguments, live)) as chunks:
-                async for chunk in chunks:
-                    yield chunk
+            chunks = fork.stream_async(tool, arguments, live)
+        return Watch(_unheard, _unheard, _unheard, self._keeping).through_async(chunks)
 
     @contextmanager
     def _watched(self, what: str) -> Iterator[Fork]:
         """The fork that answers; what: was done, for who did it too early."""
-        try:
+        with self._keeping():
             fork = self._latest
             if fork is None:
                 raise UnrecordedCall(f"{what} before a session was forked that could answer it")
             _begin_turn(fork)
             yield fork
+
+    @contextmanager
+    def _keeping(self) -> Iterator[None]:
+        try:
+            yield
         except UnrecordedCall as miss:
             self._keep(str(miss))
             raise
@@ -120,6 +123,10 @@ class FreeForks:
     def _keep(self, why: str) -> None:
         if why not in self.misses:
             self.misses.append(why)
+
+
+def _unheard(*_: Any) -> None:
+    """What goes through a stream is the fork's to keep."""
 
 
 def _begin_turn(fork: Fork) -> None:

@@ -237,18 +237,12 @@ class _Recording:
         return result
 
     def _watch(self, call: _Call, *, is_async: bool) -> Watch:
-        call.stream = Stream([], is_async, closed=True)
+        kept = call.stream = Stream([], is_async, closed=True)
 
         def ended(closed: bool, returned: Any, error: BaseException | None) -> None:
-            if call.stream is not None:
-                stored = Stream(call.stream.chunks, is_async, closed, snapshot(returned)).stored()
-                self._end(call, stored, error)
+            self._end(call, replace(kept, closed=closed, returned=snapshot(returned)).stored(), error)
 
-        return Watch(lambda chunk: self._keep(call, chunk), ended, lambda: _within(call))
-
-    def _keep(self, call: _Call, chunk: Any) -> None:
-        if call.stream is not None:
-            call.stream.chunks.append(snapshot(chunk))
+        return Watch(lambda chunk: kept.chunks.append(snapshot(chunk)), kept.tell, ended, lambda: _within(call))
 
     def _begin(self, tool: Tool, arguments: dict[str, Any]) -> _Call:
         during = _inside.get()
