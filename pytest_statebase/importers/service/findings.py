@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -55,7 +56,7 @@ def grade(pulled: Pulled, ledger: Ledger, aligned: Mapping[str, int]) -> Replaya
 
 def _is_told_failure(call: ToolCalled) -> bool:
     """Whether a call failed as its result says, so that nothing tells whether the tool raised or returned that."""
-    return call.error is None and not call.is_error and _says_error(call.result)
+    return not call.is_error and call.said_failed
 
 
 def _answers(calls: list[ToolCalled]) -> tuple[str, ...]:
