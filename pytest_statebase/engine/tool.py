@@ -6,8 +6,14 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from pathlib import PurePath
 from types import CodeType, FunctionType
 from typing import Any
+from uuid import UUID
 
 from ..values import same
 from .frameworks import injected
@@ -16,7 +22,11 @@ from .trampoline import kept_apart, kind_of
 CONTEXT_NAMES = frozenset(
     {"self", "cls", "ctx", "context", "run_context", "tool_context", "runtime", "run_manager", "callback_manager"}
 )
-_PLAIN = (str, int, float, bool, bytes, type(None), dict, list, tuple, set, frozenset)
+_PLAIN = (
+    *(str, int, float, complex, bytes, bytearray, type(None), dict, list, tuple, set, frozenset),
+    *(Decimal, Fraction, date, time, timedelta, UUID, PurePath, Enum),
+)
+"""Values, in whatever place they are passed: no machinery."""
 
 
 @dataclass(eq=False, slots=True)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -104,3 +108,31 @@ def test_a_default_is_equalled_to_the_type(replayed: Callable[[], Any]) -> None:
 
 def test_an_argument_that_equals_its_default_is_left_out() -> None:
     assert verdict_of("defaulted", lambda: defaulted(), lambda: defaulted((1,), 0.0, {"a": 1})) == "unchanged"
+
+
+class Currency(enum.Enum):
+    EUR = "eur"
+    USD = "usd"
+
+
+def price(currency: Any) -> str:
+    return str(currency)
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [
+        (Currency.EUR, Currency.USD),
+        (Decimal("1.0"), Decimal("2.0")),
+        (date(2026, 3, 1), date(2026, 3, 2)),
+        (UUID(int=1), UUID(int=2)),
+    ],
+)
+def test_plain_values_that_a_partial_fills_in_are_arguments(value: Any, other: Any) -> None:
+    def agent(filled: Any) -> Callable[[str], str]:
+        return lambda user_input: functools.partial(price, filled)()
+
+    tools = [f"{__name__}:price"]
+    cassette = Cassette.from_ledger(record_session(agent(value), ["go"], session_id="s", tools=tools))
+    assert replay(cassette, agent(value), tools=tools).verdicts == {"unchanged": 1}
+    assert replay(cassette, agent(other), tools=tools).verdicts == {"unrecorded": 1}
