@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..ledger import Ledger, StateUpdated, input_text
+from ..ledger import Ledger, StateUpdated, ToolCalled, input_text
 from ..statebase import LocalClient, RunningTurn
 from ..values import ABSENT, changed_alike, copy_value, same
 from .agents import AgentReply, as_reply
@@ -73,6 +73,11 @@ class Offer:
             reasoning=given.reasoning if reply.reasoning is None else reply.reasoning,
             metadata=given.metadata if reply.metadata is None else reply.metadata,
         )
+
+    @property
+    def logged(self) -> list[ToolCalled]:
+        """The tool calls that the agent has logged through the client."""
+        return [] if self._running is None else self._running.logged
 
     def _hand_state(self) -> Any:
         state = self._ledger.state

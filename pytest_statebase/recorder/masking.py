@@ -23,7 +23,7 @@ def without_secrets(events: Iterable[Event], secrets: Echoes) -> Iterator[Event]
         given += [secret for secret in secrets if secret not in given and _holds(_given_by(event), secret)]
         if isinstance(event, ToolCalled) and given:
             masked = replace(event, result=_masked(event.result, given), error=_masked(event.error, given))
-            yield replace(masked, arguments=_masked(event.arguments, given[:known]))
+            yield replace(masked, arguments=_masked(event.arguments, given[:known]), extra=_masked(event.extra, given))
         elif given:
             yield replace(event, **{one.name: _masked(getattr(event, one.name), given) for one in fields(event)})
         else:

@@ -38,6 +38,7 @@ from ..wire.doors import Decision, Live
 from ..wire.exchange import Exchange, Request, Response
 from ..wire.hosts import Hosts
 from ..wire.intercept import intercepted
+from .logged import with_log
 from .masking import without_secrets
 from .traffic import Traffic
 
@@ -147,11 +148,19 @@ class _Recording:
         except BaseException as raised:
             error = _told(raised)
         self._close_open()
+        self._calls, besides = with_log(self._calls, offer.logged)
         self._take_calls()
         offer.settle(reply)
         latency = {"latency_ms": round((time.perf_counter() - began) * 1000)}
         self.ledger.append(
-            TurnAdded(reply.output, error, reply.reasoning, {**latency, **(reply.metadata or {})}, at=timestamp())
+            TurnAdded(
+                reply.output,
+                error,
+                reply.reasoning,
+                {**latency, **(reply.metadata or {})},
+                at=timestamp(),
+                extra={"logged": besides} if besides else {},
+            )
         )
 
     def _connect(self) -> tuple[LocalClient, RunningTurn]:

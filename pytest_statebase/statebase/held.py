@@ -39,8 +39,8 @@ class RunningTurn:
     """The position of the tool call inside which something is written."""
     given: TurnAdded | None = None
     """The turn's end as the agent reported it with `add_turn`."""
-    logged: int = 0
-    """How many tool calls the agent has logged with `add_tool_call`."""
+    logged: list[ToolCalled] = field(default_factory=list)
+    """The tool calls that the agent has logged with `add_tool_call`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -245,19 +246,17 @@ class Sessions:
         reasoning: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Item:
-        """As `add_tool_call`, for a call that may have failed."""
-        more = mapping(metadata or {}, "metadata")
+        """As `add_tool_call`, for a call that may have failed. `reasoning` and `metadata` are kept in its `extra`."""
+        told = {"reasoning": reasoning, "metadata": mapping(metadata, "metadata") if metadata else None}
+        call = replace(call, extra={**call.extra, **{key: value for key, value in told.items() if value is not None}})
         held = self._store.get(session_id)
         with held.writing() as ledger:
-            number = ledger.next_number()
-            if held.running is None:
-                index = len(held.calls)
-                held.calls.append(call)
-            else:
-                number -= 1
-                index = held.running.logged
-                held.running.logged += 1
-            return Item({**call_item(held, call, number, index, call.at), "reasoning": reasoning, "metadata": more})
+            running = held.running
+            number, calls = (
+                (ledger.next_number(), held.calls) if running is None else (ledger.turns[-1].number, running.logged)
+            )
+            calls.append(call)
+            return call_item(held, call, number, len(calls) - 1, call.at)
 
     def list_turns(
         self,

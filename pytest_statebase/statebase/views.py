@@ -191,6 +191,7 @@ def _call_times(turn: Turn) -> list[str | None]:
 def call_item(held: Held, call: ToolCalled, number: int, index: int, at: str | None) -> Item:
     """The tool call at `index` of turn `number` as the API logs one: a turn of its own."""
     asked = Item(name=call.tool, arguments=copy_value(call.arguments), id=call.id)
+    reasoning, metadata = call.extra.get("reasoning"), call.extra.get("metadata")
     return Item(
         object="turn",
         id=f"turn_{held.ledger.id}_{number}_call_{index + 1}",
@@ -199,8 +200,8 @@ def call_item(held: Held, call: ToolCalled, number: int, index: int, at: str | N
         created_at=at,
         input=Item(type="tool_call", content=f"Call tool {call.tool} with {call.arguments}", tool_metadata=asked),
         output=_answer_item(call),
-        metadata={},
-        reasoning=None,
+        metadata=copy_value(dict(metadata)) if isinstance(metadata, Mapping) else {},
+        reasoning=reasoning if isinstance(reasoning, str) else None,
         state_before=None,
         state_after=None,
     )

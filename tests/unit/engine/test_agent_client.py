@@ -10,7 +10,7 @@ import pytest
 from pytest_statebase import Cassette, Ledger, UnrecordedCall, record_session, replay
 from pytest_statebase.cassette import load_cassette, write_record
 from pytest_statebase.cassette.plan import Plan
-from pytest_statebase.compare.model import Facet, Kind, ReplayResult
+from pytest_statebase.compare.model import Facet, Kind, ReplayResult, Verdict
 from pytest_statebase.events import MemoryAdded, MemorySearched, StateRolledBack, StateUpdated, ToolCalled
 from pytest_statebase.statebase import ApiError, LocalClient
 from tests import toy
@@ -65,6 +65,39 @@ def test_what_an_agent_does_through_the_client_is_recorded(tmp_path: Path) -> No
     write_record(tmp_path / "shop.record.yaml", ledger)
     again = load_cassette(tmp_path / "shop.record.yaml").ledger
     assert again.events == ledger.events
+
+
+class Logger:
+    """Logs the calls that it made, the later one first, and one that no stubbed tool made."""
+
+    def __call__(self, session_id: str, user_input: str, statebase: LocalClient) -> str:
+        log = statebase.sessions.add_tool_call
+        toy.price("apple")
+        toy.price("fig")
+        toy.price(item="apple")
+        log(session_id, "price", {"item": "fig"}, 2, reasoning="a fig", metadata={"n": 1})
+        log(session_id, "price", {}, 5, reasoning="arguments were left out")
+        log(session_id, "elsewhere", {"x": 1}, {"ok": 1}, "c", reasoning="by another way")
+        return "done"
+
+
+def test_what_an_agent_logs_of_its_calls_is_recorded_with_them(tmp_path: Path) -> None:
+    ledger = recorded(Logger)
+    turn = ledger.turns[0]
+    assert [call.arguments["item"] for call in turn.calls] == ["apple", "fig", "apple"]
+    assert [call.extra for call in turn.calls] == [
+        {"reasoning": "arguments were left out"},
+        {"reasoning": "a fig", "metadata": {"n": 1}},
+        {},
+    ]
+    assert turn.added is not None
+    (besides,) = turn.added.extra["logged"]
+    assert besides.pop("at")
+    told = {"tool": "elsewhere", "id": "c", "arguments": {"x": 1}, "result": {"ok": 1}, "reasoning": "by another way"}
+    assert besides == told
+    write_record(tmp_path / "log.record.yaml", ledger)
+    assert load_cassette(tmp_path / "log.record.yaml").ledger.events == ledger.events
+    assert [turn.verdict for turn in replayed(Logger, ledger).turns] == [Verdict.UNCHANGED] * 3
 
 
 @pytest.mark.parametrize("mode", ["continuous", "isolated"])

@@ -22,7 +22,9 @@ def talk(url: str) -> str:
     sessions = client.sessions
     session = str(sessions.create(agent_id="support", initial_state={"step": "new"}).id)
     sessions.update_state(session, {"step": "looking"}, reasoning="checkpoint before the tool")
-    sessions.add_tool_call(session, "look_up", {"order": "1"}, {"total": 5}, tool_call_id="c1")
+    sessions.add_tool_call(
+        session, "look_up", {"order": "1"}, {"total": 5}, "c1", "it was asked for", {"latency_ms": 7}
+    )
     sessions.update_state(session, {"step": "found"}, reasoning="the order is known")
     sessions.add_turn(session, "Where is order 1?", "On its way.", reasoning="look_up said so")
     sessions.update_state(session, {"step": "cancelling"}, reasoning="checkpoint before the tool")
@@ -69,6 +71,8 @@ def test_the_session_is_as_it_was_lived(tmp_path: Path) -> None:
         "user: ?",
         "look_up {'order': '2'} {'total': 7}",
     ]
+    call = outcome.session.imported.ledger.turns[0].calls[0]
+    assert (call.extra, call.latency_ms) == ({"reasoning": "it was asked for", "metadata": {"latency_ms": 7}}, 7)
     assert outcome.session.aligned == {"traces": 4}
     assert outcome.session.failing == {2: ["cancel failed"]}
     unfinished, told = outcome.session.replayable.reasons

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from statebase_sessions import production
 
-from pytest_statebase.ledger import Ledger, MemorySearched, SessionCreated, TurnAdded, TurnStarted
+from pytest_statebase.ledger import Ledger, MemorySearched, SessionCreated, ToolCalled, TurnAdded, TurnStarted
 from pytest_statebase.statebase import ApiError, Item, LocalClient, Page
 
 
@@ -196,6 +196,32 @@ def test_tool_calls_become_part_of_the_next_turn(sb: LocalClient) -> None:
     assert sb.sessions.add_turn("sess_1", "hi", "x").turn_number == 6
     held = sb._store.get("sess_1").ledger
     assert [(call.tool, call.result, call.id) for call in held.turns[-1].calls] == [("look_up", {"found": 1}, "call_1")]
+
+
+def test_why_a_tool_was_called_is_kept(sb: LocalClient) -> None:
+    told = {"reasoning": "It was asked for", "metadata": {"latency_ms": 77}}
+
+    def read() -> list[tuple[Any, Any]]:
+        turns = sb.sessions.list_turns("sess_1", tool_turns=True)[-2:]
+        return [(turn.reasoning, turn.metadata) for turn in turns if turn.input.type == "tool_call"]
+
+    logged = sb.sessions.add_tool_call("sess_1", "look_up", {"n": 1}, 1, **told)
+    assert (logged.reasoning, logged.metadata) == tuple(told.values())
+    assert read()[-1] == tuple(told.values())
+    sb.sessions.add_turn("sess_1", "hi", "x")
+    assert read() == [tuple(told.values())]
+    logged.metadata["latency_ms"] = 0
+    assert read() == [tuple(told.values())]
+    (call,) = sb._store.get("sess_1").ledger.turns[-1].calls
+    assert call.extra == told
+
+
+@pytest.mark.parametrize("extra", [{"reasoning": 5, "metadata": [1]}, {"reasoning": None, "metadata": None}])
+def test_a_recorded_call_may_say_anything_of_itself(extra: dict[str, Any]) -> None:
+    call = ToolCalled("look", extra=extra)
+    sb = LocalClient({"s": Ledger([SessionCreated("s"), TurnStarted(1), call, TurnAdded()])})
+    turn = sb.sessions.list_turns("s", tool_turns=True)[0]
+    assert (turn.reasoning, turn.metadata) == (None, {})
 
 
 def test_a_turn_with_a_state_after_it_makes_a_version(sb: LocalClient) -> None:

@@ -219,17 +219,28 @@ class Doors(RuleBasedStateMachine):
             lambda: self.sdk.ask("POST", f"/v1/sessions/{sdk}/turns", given),
         )
 
-    @rule(name=sessions, arguments=STATES, output=STATES | TEXTS, call=strategies.none() | TEXTS, reason=REASONS)
-    def add_tool_call(self, name: str, arguments: Any, output: Any, call: Any, reason: Any) -> None:
+    @rule(
+        name=sessions,
+        arguments=STATES,
+        output=STATES | TEXTS,
+        call=strategies.none() | TEXTS,
+        reason=REASONS,
+        metadata=METADATA,
+    )
+    def add_tool_call(self, name: str, arguments: Any, output: Any, call: Any, reason: Any, metadata: Any) -> None:
         here, raw, sdk = (door.id(name) for door in self.doors())
         asked = {"type": "tool_call", "content": f"Call tool look with {arguments}"}
         asked["tool_metadata"] = {"name": "look", "arguments": arguments, "id": call}
         body = {"input": asked, "output": {"type": "tool_response", "content": str(output), "output": output}}
+        told = {"reasoning": reason, "metadata": metadata}
         self.agree(
-            lambda: self.here.call("sessions.add_tool_call", here, "look", arguments, output, call, reason),
-            lambda: self.raw.ask("POST", f"/v1/sessions/{raw}/turns", {**body, "reasoning": reason}),
-            lambda: self.sdk.sdk("sessions.add_tool_call", sdk, "look", arguments, output, call, reason),
+            lambda: self.here.call("sessions.add_tool_call", here, "look", arguments, output, call, reason, metadata),
+            lambda: self.raw.ask("POST", f"/v1/sessions/{raw}/turns", {**body, **told}),
+            lambda: self.sdk.sdk("sessions.add_tool_call", sdk, "look", arguments, output, call, reason, metadata),
         )
+        self.turns(name, 1, tool_turns=True)
+        last = self.here.call("sessions.list_turns", here, tool_turns=True)[-1]
+        assert (last.reasoning, last.metadata) == (reason, metadata or {})
 
     @rule(name=sessions, limit=LIMITS, tool_turns=strategies.booleans())
     def turns(self, name: str, limit: int, tool_turns: bool) -> None:
