@@ -103,13 +103,18 @@ def seal_of(path: str | os.PathLike[str]) -> str:
 
 
 def _chain_of(data: bytes, where: str) -> Chain:
-    chain, kind = Chain(), None
+    chain = Chain()
     for document in _documents_of(data, where):
         chain.add(document)
-        kind = document.value.get("kind") if type(document.value) is dict else None
-    if kind != "end":
+    if not chain.is_ended:
         raise _cut_off(data, where, chain)
+    if chain.past_end is not None and chain.sealed is None:
+        raise _located(data, where, chain.past_end, _past_end())
     return chain
+
+
+def _past_end() -> MalformedError:
+    return MalformedError("a document stands after `kind: end`", remedy="Remove it: the end document is the last one.")
 
 
 def seal(path: str | os.PathLike[str], *, force: bool = False) -> Verification:
@@ -127,6 +132,8 @@ def seal(path: str | os.PathLike[str], *, force: bool = False) -> Verification:
     if result.state == "broken" and not force:
         remedy = "A record is evidence: restore it from version control. To seal it as it stands, say so (--force)."
         raise SealError(result.message, where=name, remedy=remedy)
+    if ledger_chain.past_end is not None:
+        raise _located(data, name, ledger_chain.past_end, _past_end())
     documents = list(parse(data, where=name))
     chain = Chain()
     digests = [chain.extend(document.parts) for document in documents[:-1]]
@@ -199,9 +206,7 @@ class _Builder:
             raise MalformedError("a document of a record must be a mapping")
         kind = value.get("kind")
         if self.complete:
-            raise MalformedError(
-                "a document stands after `kind: end`", remedy="Remove it: the end document is the last one."
-            )
+            raise _past_end()
         if (self.position == 0) != (kind == "session"):
             raise MalformedError("the first document, and no other, must be `kind: session`", "kind")
         if kind == "turn":

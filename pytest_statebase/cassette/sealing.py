@@ -50,14 +50,22 @@ class Chain:
     sealed: str | None = None
     recorded: list[str] | None = None
     """The short digests that the last document holds."""
+    is_ended: bool = False
+    past_end: int | None = None
+    """Position, from 0, of the first document after the one that ends the record."""
 
     def add(self, document: Document) -> None:
         value, parts = document.value, document.parts
+        if self.is_ended:
+            self.past_end = len(self.seen) if self.past_end is None else self.past_end
+            self.seen.append(_Seen("", document.line, *_label(value)))
+            return
         is_end = isinstance(value, dict) and value.get("kind") == "end"
         if is_end and "seal" in value:
             self.sealed = str(value["seal"])
             parts = without_seal(parts)
         if is_end:
+            self.is_ended = True
             found = value.get("documents")
             self.recorded = [str(item) for item in found] if isinstance(found, list) else None
         digest = self.extend(parts)
@@ -80,7 +88,7 @@ class Chain:
             return Verification(
                 False, "unsealed", "the record has no seal: nothing shows that it is as it was recorded"
             )
-        if self.sealed == self.seal:
+        if self.sealed == self.seal and self.past_end is None:
             return Verification(True, "sealed", f"sealed: all {len(self.seen)} documents are as they were recorded")
         at, message = self._first_change()
         seen = self.seen[at] if at < len(self.seen) else None
@@ -89,27 +97,30 @@ class Chain:
 
     def _first_change(self) -> tuple[int, str]:
         """Position, from 0, and a description of the first document that is not what it was."""
-        found, wanted = [seen.digest for seen in self.seen[:-1]], self.recorded
-        last = len(self.seen) - 1
+        last = len(self.seen if self.past_end is None else self.seen[: self.past_end]) - 1
+        found, wanted = [seen.digest for seen in self.seen[:last]], self.recorded
+        if self.past_end is not None and self.sealed == self.seal:
+            return self.past_end, f"{self._there(self.past_end)} was added after the end"
         if wanted is None:
             return last, "the last document's `documents` are gone, so the change cannot be placed"
         for at in range(max(len(found), len(wanted))):
             here = found[at] if at < len(found) else None
             was = wanted[at] if at < len(wanted) else None
             if here != was:
-                return at, self._change(at, here in wanted, was in found)
+                is_more = here is not None and found.count(here) > wanted.count(here)
+                is_less = was is not None and found.count(was) < wanted.count(was)
+                return at, self._change(at, is_more, is_less)
         return last, "the last document was changed"
 
-    def _change(self, at: int, here_is_old: bool, was_is_left: bool) -> str:
-        name = f"document {at + 1}"
-        there = f"{name} ({self.seen[at].label}, line {self.seen[at].line})"
-        if at == len(self.seen) - 1 or (here_is_old and not was_is_left):
-            return f"{name} is missing, before {self.seen[at].label} in line {self.seen[at].line}"
-        if here_is_old:
-            return f"{there} was moved"
-        if was_is_left or at >= len(self.recorded or ()):
-            return f"{there} was added"
-        return f"{there} was changed"
+    def _change(self, at: int, is_more: bool, is_less: bool) -> str:
+        """is_more: what stands there stands more often than it was recorded; is_less: what should, less often."""
+        if is_less and not is_more:
+            return f"document {at + 1} is missing, before {self.seen[at].label} in line {self.seen[at].line}"
+        what = "moved" if not is_more else "changed" if is_less else "added"
+        return f"{self._there(at)} was {what}"
+
+    def _there(self, at: int) -> str:
+        return f"document {at + 1} ({self.seen[at].label}, line {self.seen[at].line})"
 
     def check(self, where: str) -> Verification:
         """Raise SealError, naming the first changed document, where the seal is broken."""

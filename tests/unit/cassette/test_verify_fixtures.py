@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_statebase.cassette import verify
+from pytest_statebase.cassette import read_record, seal, verify
 from pytest_statebase.cassette.parts import MARK, text_of, text_part
 from pytest_statebase.cassette.yamlread import parse
 from pytest_statebase.cassette.yamlwrite import document_text
-from pytest_statebase.errors import FileError
+from pytest_statebase.errors import FileError, RecordError, SealError
 
 FIXTURES = sorted(Path(__file__).parents[3].glob("fixtures/**/*.record.yaml"))
 IDS = [path.name.removesuffix(".record.yaml") for path in FIXTURES]
@@ -105,6 +105,49 @@ def test_an_added_document_is_found(fixture: Path, copy: Path) -> None:
     for at in range(1, len(texts)):
         message, place = found(copy, [*texts[:at], added, *texts[at:]])
         assert (place, message.endswith(" was added")) == (at + 1, True), message
+
+
+def test_an_added_copy_is_found(fixture: Path, copy: Path) -> None:
+    texts = documents(fixture)
+    for at in range(1, len(texts) - 1):
+        for there in range(at + 1, len(texts)):
+            message, place = found(copy, [*texts[:there], texts[at], *texts[there:]])
+            assert (place, message.endswith(" was added")) == (there + 1, True), message
+
+
+def test_a_copy_in_place_of_another_document_is_a_change(fixture: Path, copy: Path) -> None:
+    texts = documents(fixture)
+    for at in range(2, len(texts) - 1):
+        message, place = found(copy, [*texts[:at], texts[at - 1], *texts[at + 1 :]])
+        assert (place, message.endswith(" was changed")) == (at + 1, True), message
+
+
+@pytest.mark.parametrize("number", [1, -1, None], ids=["a turn", "the end", "a new one"])
+def test_a_document_after_the_end_is_found(fixture: Path, copy: Path, number: int | None) -> None:
+    texts = documents(fixture)
+    added = "kind: event\nsaid: Something that nobody said.\n" if number is None else texts[number]
+    after = [*texts[:-1], texts[-1].rstrip("\n") + "\n", added]
+    message, place = found(copy, after)
+    assert (place, message.endswith(" was added after the end")) == (len(texts) + 1, True), message
+    for force in (False, True):
+        with pytest.raises(SealError if not force else RecordError, match="after"):
+            seal(copy, force=force)
+    assert copy.read_text(encoding="utf-8") == PARTING.join(after)
+    with pytest.raises(SealError, match="was added after the end"):
+        read_record(copy)
+
+
+def test_what_changed_before_the_end_is_told_first(fixture: Path, copy: Path) -> None:
+    texts = documents(fixture)
+    message, place = found(copy, [texts[0], *texts[2:], texts[1]])
+    assert (place, "document 2 is missing" in message) == (2, True), message
+
+
+def test_a_document_after_the_end_of_an_unsealed_record_is_told(fixture: Path, copy: Path) -> None:
+    *texts, end = documents(fixture)
+    bare = re.sub(r"(?ms)^(seal|documents): .*", "", end)
+    with pytest.raises(RecordError, match="stands after `kind: end`"):
+        verify(written(copy, [*texts, bare, texts[1]]))
 
 
 def test_a_change_of_the_end_is_found(fixture: Path, copy: Path) -> None:
