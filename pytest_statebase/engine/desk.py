@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 from ..errors import UnrecordedCall
@@ -34,16 +33,16 @@ def _check(run: Ongoing) -> None:
 
 
 class _Recall:
-    """The results that searches in memory had in the recording: of this turn one after the other, else of any."""
+    """The searches in memory that were recorded, with their results: of this turn one after the other, else of any."""
 
     def __init__(self, fork: Fork, number: int) -> None:
         self._recorded = fork.recorded
         self._number = number
         self._asked: Counter[str] = Counter()
 
-    def __call__(self, query: str) -> list[Mapping[str, Any]] | None:
-        here = self._results(self._recorded.turn(self._number).events, query)
-        found = here or self._results(self._recorded.events, query)
+    def __call__(self, query: str) -> MemorySearched | None:
+        here = self._searches(self._recorded.turn(self._number).events, query)
+        found = here or self._searches(self._recorded.events, query)
         if not found:
             return None
         position = min(self._asked[query], len(found) - 1)
@@ -51,5 +50,5 @@ class _Recall:
         return found[position]
 
     @staticmethod
-    def _results(events: list[Any], query: str) -> list[list[Mapping[str, Any]]]:
-        return [event.results for event in events if isinstance(event, MemorySearched) and event.query == query]
+    def _searches(events: list[Any], query: str) -> list[MemorySearched]:
+        return [event for event in events if isinstance(event, MemorySearched) and event.query == query]

@@ -33,8 +33,8 @@ class RunningTurn:
 
     check: Callable[[], None] = _nothing
     """Raises where the turn may write no more."""
-    recall: Callable[[str], list[Mapping[str, Any]] | None] = field(default=lambda query: None)
-    """The recorded results of a search in memory, None where none was recorded."""
+    recall: Callable[[str], MemorySearched | None] = field(default=lambda query: None)
+    """The recorded search in memory, None where none was recorded."""
     during: Callable[[], int | None] = _nothing
     """The position of the tool call inside which something is written."""
     given: TurnAdded | None = None
@@ -92,8 +92,8 @@ class Held:
         """The tool call inside which something happens now."""
         return None if self.running is None else self.running.during()
 
-    def recall(self, query: str) -> list[Mapping[str, Any]] | None:
-        """The results that a search in memory had in the recording; None where there was none, or where what it
+    def recall(self, query: str) -> MemorySearched | None:
+        """The search in memory that was recorded, with its results; None where there was none, or where what it
         searched has changed since.
         """
         if self.running is not None:
@@ -103,7 +103,7 @@ class Held:
         if changed or any(change.memory is not None for change in self.beside):
             return None
         searches = (event for event in events[: self.recorded] if isinstance(event, MemorySearched))
-        return next((search.results for search in reversed(list(searches)) if search.query == query), None)
+        return next((search for search in reversed(list(searches)) if search.query == query), None)
 
     def memory_items(self) -> list[Item]:
         """The memories as they stand, oldest first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..ledger import MemoryAdded, MemorySearched
@@ -15,6 +15,8 @@ from .items import Item, Order, Page, mapping, page, plain
 TYPES = ("fact", "preference", "event", "policy", "observation", "general")
 MAX_CONTENT = 10_000
 """Characters of one memory."""
+LEXICAL = "lexical"
+"""How a search ranks that was not recorded, as its answer and its event say."""
 _WORD = re.compile(r"\w+")
 
 
@@ -59,24 +61,15 @@ class Memory:
         The ranking is lexical, not semantic: `score` is the share of the query's words that a memory holds, and
         `ranking` of the list says so. A search in a session that was recorded gives the recorded results
         (`ranking: recorded`), outside of replays as long as no memory has changed.
-        types and tags: several as a list or joined by commas.
+        types and tags: several as a list or joined by commas. threshold: a similarity. It drops recorded results that
+        the service scored lower, and has no say in a lexical ranking, whose scores are none.
         """
-        only = self._store.get(session_id) if session_id is not None or self._store.only else None
-        recorded = None if only is None else only.recall(query)
-        ranking = "lexical" if recorded is None else "recorded"
-        results: Sequence[Mapping[str, Any]] = recorded or []
-        if recorded is None:
-            helds = self._store.all() if only is None else [only]
-            results = search_items(helds, query, limit=limit, types=_many(types), tags=_many(tags), threshold=threshold)
-        if only is not None:
-            self._searched(only, query, results)
-        return page([Item(copy_value(dict(found))) for found in results], limit=limit, ranking=ranking)
-
-    @staticmethod
-    def _searched(held: Held, query: str, results: Iterable[Mapping[str, Any]]) -> None:
-        with held.writing() as ledger:
-            found = [plain(Item(result)) for result in results]
-            ledger.append(MemorySearched(query, found, timestamp(), held.during()))
+        given: dict[str, Any] = {"limit": limit, "types": _many(types), "tags": _many(tags)}
+        if session_id is not None or self._store.only:
+            ranking, results = search_session(self._store.get(session_id), query, threshold=threshold, **given)
+        else:
+            ranking, results = "lexical", search_items(self._store.all(), query, **given)
+        return page(results, limit=limit, ranking=ranking)
 
     def get(self, memory_id: str) -> Item:
         """One memory by its id. Raises ApiError (404) where there is none."""
@@ -146,6 +139,39 @@ def _many(given: str | Iterable[str] | None) -> list[str] | None:
     return [name.strip() for name in given.split(",")] if isinstance(given, str) else list(given)
 
 
+def search_session(
+    held: Held,
+    query: str,
+    *,
+    limit: int | None = None,
+    types: list[str] | None = None,
+    tags: list[str] | None = None,
+    threshold: float = 0.0,
+) -> tuple[str, list[Item]]:
+    """A search in one session, which becomes an event of it: the ranking, and what was found, best first.
+
+    Recorded results come first (`recorded`), else memories are ranked by words (`lexical`).
+    """
+    recorded = held.recall(query)
+    if recorded is None:
+        ranking, found = LEXICAL, search_items([held], query, limit=limit, types=types, tags=tags)
+        extra: dict[str, Any] = {"ranking": LEXICAL}
+    else:
+        ranking, extra = "recorded", copy_value(dict(recorded.extra))
+        is_similar = extra.get("ranking") != LEXICAL
+        kept = [one for one in recorded.results if not (is_similar and _is_below(one, threshold))]
+        found = [Item(copy_value(dict(one))) for one in kept[:limit]]
+    with held.writing() as ledger:
+        results = [plain(item) for item in found]
+        ledger.append(MemorySearched(query, results, timestamp(), held.during(), extra))
+    return ranking, found
+
+
+def _is_below(result: Mapping[str, Any], threshold: float) -> bool:
+    score = result.get("score")
+    return isinstance(score, (int, float)) and score < threshold
+
+
 def search_items(
     helds: Iterable[Held],
     query: str,
@@ -153,7 +179,6 @@ def search_items(
     limit: int | None = None,
     types: list[str] | None = None,
     tags: list[str] | None = None,
-    threshold: float = 0.0,
 ) -> list[Item]:
     """Memories that share words with `query`, best first, of equal ones the newest first."""
     words = _words(query)
@@ -162,7 +187,7 @@ def search_items(
         for item in held.memory_items():
             if (types is None or item.type in types) and (tags is None or set(tags) & set(item.tags)):
                 score = _score(words, _words(" ".join((item.content, *map(str, item.tags)))))
-                if score > 0 and score >= threshold:
+                if score > 0:
                     scored.append((score, item))
     scored.reverse()
     scored.sort(key=lambda pair: -pair[0])

@@ -25,7 +25,7 @@ from ..values import ABSENT, copy_value, same
 from .faults import ApiError, invalid, not_found
 from .held import ACTOR, Beside, Held, Store, timestamp
 from .items import Item, Order, Page, between, mapping, page, plain, recorded
-from .memory import search_items
+from .memory import search_session
 from .views import (
     call_item,
     id_of_turn,
@@ -298,15 +298,17 @@ class Sessions:
     ) -> Item:
         """What a prompt needs: `state`, `memories` and `recent_turns`.
 
-        Memories come best first for `query`, without one newest first, as turns do. tool_turns: as for `list_turns`.
+        Memories come newest first, as turns do. With a `query` they are those that `memory.search` finds, best first,
+        and `ranking` is that of this search. tool_turns: as for `list_turns`.
         """
         held = self._store.get(session_id)
-        if query is None:
+        more: dict[str, Any] = {}
+        if query is None or memory_limit < 1:
             memories = held.memory_items()[::-1][:memory_limit]
         else:
-            memories = search_items([held], query, limit=memory_limit)
+            more["ranking"], memories = search_session(held, query, limit=memory_limit)
         recent = turn_items(held, tool_turns=tool_turns)[::-1][:turn_limit]
-        return Item(state=state_now(held.ledger), memories=memories, recent_turns=recent)
+        return Item(state=state_now(held.ledger), memories=memories, recent_turns=recent, **more)
 
 
 def _update(held: Held, ledger: Ledger, new: Any, reasoning: str | None, at: str | None = None) -> None:

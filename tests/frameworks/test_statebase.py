@@ -23,7 +23,7 @@ from statebase import StateBase
 from pytest_statebase import Cassette, Ledger, UnrecordedCall, record_session, replay
 from pytest_statebase.cassette import Plan, load_cassette, write_http, write_plan, write_record
 from pytest_statebase.compare.model import Facet, ReplayResult
-from pytest_statebase.events import MemoryAdded, StateRolledBack, StateUpdated, ToolCalled
+from pytest_statebase.events import MemoryAdded, MemorySearched, StateRolledBack, StateUpdated, ToolCalled
 from pytest_statebase.wire.exchange import Exchange, Request, Response
 from tests import toy
 from tests.frameworks.with_statebase import INPUTS, KEY, AsyncSdkAgent, SdkAgent
@@ -47,10 +47,10 @@ def test_what_an_agent_does_through_the_package_is_recorded(agent: Any, tmp_path
     ledger = recorded(agent, http=http)
     kinds = [[type(event) for event in turn.events] for turn in ledger.turns]
     assert kinds == [
-        [MemoryAdded],
-        [StateUpdated, ToolCalled, StateUpdated],
-        [StateUpdated, ToolCalled, StateRolledBack],
-        [StateUpdated, ToolCalled, StateUpdated],
+        [MemorySearched, MemoryAdded],
+        [MemorySearched, StateUpdated, ToolCalled, StateUpdated],
+        [MemorySearched, StateUpdated, ToolCalled, StateRolledBack],
+        [MemorySearched, StateUpdated, ToolCalled, StateUpdated],
     ]
     assert [turn.output["content"] for turn in ledger.turns] == [
         "Noted.",
@@ -293,7 +293,8 @@ def test_the_sample_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "I could not find order 9.",
         "It was lost.",
     ]
-    assert [type(event) for event in ledger.turns[1].events] == [StateUpdated, ToolCalled, StateRolledBack]
+    kinds = [type(event) for event in ledger.turns[1].events]
+    assert kinds == [MemorySearched, StateUpdated, ToolCalled, StateRolledBack]
     assert [turn.added and turn.added.reasoning for turn in ledger.turns] == [
         "Looked order 1047 up",
         None,

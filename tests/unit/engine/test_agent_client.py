@@ -164,6 +164,36 @@ def test_a_search_gives_what_it_gave() -> None:
     assert [page.ranking for page in results] == ["recorded", "lexical"]
 
 
+class Asks:
+    """Looks in memory for a whole sentence, as the package does: with a threshold."""
+
+    def __init__(self) -> None:
+        self.found: list[Any] = []
+
+    def __call__(self, session_id: str, statebase: LocalClient, turn: int) -> str:
+        if turn == 1:
+            statebase.memory.add("Likes tea", "preference", session_id)
+            return "x"
+        found = statebase.memory.search("what tea was it that they like", threshold=0.7)
+        context = statebase.sessions.get_context(session_id, query="tea please")
+        return f"{[one.content for one in found]} {context.ranking} {[one['content'] for one in context.memories]}"
+
+
+def test_what_was_found_by_words_is_found_again(tmp_path: Path) -> None:
+    ledger = recorded(Asks)
+    said = [turn.output["content"] for turn in ledger.turns]
+    assert said[1] == said[2] == "['Likes tea'] lexical ['Likes tea']"
+    searches = [event for event in ledger.turns[1].events if isinstance(event, MemorySearched)]
+    assert [(event.query, event.extra) for event in searches] == [
+        ("what tea was it that they like", {"ranking": "lexical"}),
+        ("tea please", {"ranking": "lexical"}),
+    ]
+    write_record(tmp_path / "asks.record.yaml", ledger)
+    replay_of = replayed(Asks, load_cassette(tmp_path / "asks.record.yaml").ledger)
+    outputs = [turn.replayed.output["content"] for turn in replay_of.turns]
+    assert outputs == ["x", *["['Likes tea'] recorded ['Likes tea']"] * 2]
+
+
 class Stubborn(Shopper):
     """Makes a call that has no answer, hides it and writes on."""
 

@@ -176,8 +176,8 @@ def test_search_is_lexical_and_says_so(sb: LocalClient) -> None:
     ]
     assert found.ranking == "lexical"
     assert [item.type for item in sb.memory.search("boots", types="preference,event")] == ["preference"]
-    assert len(sb.memory.search("shoes", tags=["shoes"], threshold=1)) == 2
-    assert sb.memory.search("hiking boot", threshold=0.7).last_id == found[0].id
+    assert len(sb.memory.search("shoes", tags=["shoes"])) == 2
+    assert [item.score for item in sb.memory.search("hiking boot", threshold=0.7)] == [1.0, 0.5]
     assert sb.memory.search("boots", limit=1)[0].content == "Wants waterproof boots"
     assert sb.memory.search("?") == []
 
@@ -187,6 +187,34 @@ def test_context(sb: LocalClient) -> None:
     assert context.state == {"step": 5}
     assert [turn.turn_number for turn in context.recent_turns] == [5, 4]
     assert [memory.content for memory in context.memories] == ["Likes hiking boots"]
+    assert context.ranking == "lexical"
+    event = sb._store.get("sess_1").ledger.events[-1]
+    assert isinstance(event, MemorySearched)
+    assert (event.query, event.results, event.extra) == ("boots", list(context.memories), {"ranking": "lexical"})
+    assert "ranking" not in sb.sessions.get_context("sess_1")
+    assert sb.sessions.get_context("sess_1", query="boots", memory_limit=0).memories == []
+    assert sb._store.get("sess_1").ledger.events[-1] is event
+
+
+def test_context_gives_what_was_recorded_first() -> None:
+    said = [
+        {"id": f"m{n}", "session_id": "sess_1", "content": f"{n}", "type": "fact", "score": 0.9 - n / 10}
+        for n in range(3)
+    ]
+    sb = LocalClient({"sess_1": Ledger([*production("sess_1", 2).events, MemorySearched("boots", said)])})
+    context = sb.sessions.get_context("sess_1", query="boots", memory_limit=2)
+    assert (context.ranking, context.memories) == ("recorded", said[:2])
+
+
+@pytest.mark.parametrize(("extra", "scores"), [({}, [0.9, None]), ({"ranking": "lexical"}, [0.9, 0.5, None])])
+def test_a_threshold_is_one_of_similarity(extra: dict[str, Any], scores: list[float | None]) -> None:
+    said = [{"id": f"m{n}", "content": "x", "score": score} for n, score in enumerate((0.9, 0.5, None))]
+    sb = LocalClient({"sess_1": Ledger([*production("sess_1", 2).events, MemorySearched("boots", said, extra=extra)])})
+    found = sb.memory.search("boots", "sess_1", threshold=0.7)
+    assert [item.score for item in found] == scores
+    event = sb._store.get("sess_1").ledger.events[-1]
+    assert isinstance(event, MemorySearched)
+    assert (event.results, event.extra) == (list(found), extra)
 
 
 def test_tool_calls_become_part_of_the_next_turn(sb: LocalClient) -> None:
