@@ -152,6 +152,44 @@ class MemoryAdded:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryUpdated:
+    """Something that was remembered has changed: what is not None, the rest stays."""
+
+    number: int
+    """Which memory of the session, from 1 in the order in which they were added."""
+    was: str
+    """Its content before."""
+    content: str | None = None
+    type: str | None = None
+    tags: list[str] | None = None
+    metadata: Mapping[str, Any] | None = None
+    actor: str | None = None
+    at: str | None = None
+    during: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What is new, by name."""
+        new = {"content": self.content, "type": self.type, "tags": self.tags, "metadata": self.metadata}
+        return {name: value for name, value in new.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDeleted:
+    """Something that was remembered is forgotten."""
+
+    number: int
+    """Which memory of the session, from 1 in the order in which they were added."""
+    was: str
+    """Its content."""
+    actor: str | None = None
+    at: str | None = None
+    during: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class MemorySearched:
     """A search in memory with its results, best first."""
 
@@ -209,6 +247,8 @@ Event: TypeAlias = (
     | StateUpdated
     | StateRolledBack
     | MemoryAdded
+    | MemoryUpdated
+    | MemoryDeleted
     | MemorySearched
     | TurnAdded
     | SessionForked
@@ -227,12 +267,30 @@ def input_text(content: Content | list[Content] | None) -> str:
 
 
 def memories_of(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """What was added to memory, in order: `{content, type, tags}`."""
-    return [
-        {"content": event.content, "type": event.type, "tags": list(event.tags or [])}
-        for event in events
-        if type(event) is MemoryAdded
-    ]
+    """What was done to memory, in order.
+
+    `{content, type, tags}` was added, `{updated, …}` has changed, `{deleted}` is forgotten. These two tell the content
+    that there was, and a change what is new.
+    """
+    found: list[dict[str, Any]] = []
+    for event in events:
+        if type(event) is MemoryAdded:
+            found.append({"content": event.content, "type": event.type, "tags": list(event.tags or [])})
+        elif type(event) is MemoryUpdated:
+            found.append({"updated": event.was, **event.changes})
+        elif type(event) is MemoryDeleted:
+            found.append({"deleted": event.was})
+    return found
+
+
+def memory_event(told: Mapping[str, Any]) -> MemoryAdded | MemoryUpdated | MemoryDeleted:
+    """The event that an item of `memories_of` tells, without its place in a session."""
+    if "deleted" in told:
+        return MemoryDeleted(0, told["deleted"])
+    if "updated" in told:
+        new: dict[str, Any] = {name: told.get(name) for name in ("content", "type", "tags", "metadata")}
+        return MemoryUpdated(0, told["updated"], **new)
+    return MemoryAdded(told.get("content", ""), told.get("type", "general"), told.get("tags"))
 
 
 def state_of(event: SessionCreated | StateUpdated | StateRolledBack) -> Any:

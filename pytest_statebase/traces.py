@@ -9,6 +9,8 @@ from typing import Any
 from .events import (
     Event,
     MemoryAdded,
+    MemoryDeleted,
+    MemoryUpdated,
     SessionCreated,
     SessionForked,
     StateRolledBack,
@@ -90,6 +92,10 @@ def _trace_of(
         case MemoryAdded():
             details = {"content": event.content, "type": event.type, "tags": event.tags or [], "session_id": session}
             return "memory.created", None, details
+        case MemoryUpdated():
+            return "memory.updated", None, event.changes
+        case MemoryDeleted():
+            return "memory.deleted", None, {"content": event.was}
         case SessionForked():
             details = {"source_session": event.source, "source_session_id": event.source, "fork_version": event.version}
             return "session.forked", None, details

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..ledger import (
     Ledger,
     MemoryAdded,
+    MemoryDeleted,
+    MemoryUpdated,
     StateRolledBack,
     StateUpdated,
     ToolCalled,
@@ -136,6 +138,10 @@ def _words(turn: Turn) -> Iterator[str]:
             yield f"The state went back to version {event.to_version}, which made version {event.version}"
         elif isinstance(event, MemoryAdded):
             yield f"It remembered: {brief(event.content, 200)}"
+        elif isinstance(event, MemoryUpdated):
+            yield f"It changed what it remembered of {brief(event.was, 100)}: {brief(event.changes, 200)}"
+        elif isinstance(event, MemoryDeleted):
+            yield f"It forgot: {brief(event.was, 200)}"
     yield _answer(turn.added)
 
 

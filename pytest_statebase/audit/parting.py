@@ -16,6 +16,8 @@ from ..ledger import (
     Event,
     Ledger,
     MemoryAdded,
+    MemoryDeleted,
+    MemoryUpdated,
     SessionCreated,
     SessionEnded,
     StateRolledBack,
@@ -210,6 +212,11 @@ def _steps_of(event: Event, turn: int | None, state: Any, neutral: Translate) ->
             yield Step(turn, Sort.ROLLBACK, told, event.to_version, why=event.reason)
         case MemoryAdded():
             yield Step(turn, Sort.MEMORY, f"remembers {brief(event.content, 100)}", event.content)
+        case MemoryUpdated():
+            told = f"changes what it remembers of {brief(event.was, 100)}: {brief(event.changes, 100)}"
+            yield Step(turn, Sort.MEMORY, told, [event.was, event.changes])
+        case MemoryDeleted():
+            yield Step(turn, Sort.MEMORY, f"forgets {brief(event.was, 100)}", [event.was])
         case TurnAdded():
             yield from _endings(event, turn)
         case SessionEnded():

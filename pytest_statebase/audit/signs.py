@@ -15,6 +15,7 @@ from ..ledger import (
     Ledger,
     MemoryAdded,
     MemorySearched,
+    MemoryUpdated,
     SessionCreated,
     SessionEnded,
     StateRolledBack,
@@ -107,6 +108,8 @@ class Watch:
                 yield from self._changed(event)
             case MemoryAdded():
                 self.given.add(event.content, f"a memory, {self._here}")
+            case MemoryUpdated():
+                self.given.add(event.changes, f"a memory, {self._here}")
             case MemorySearched():
                 self.given.add(event.results, f"a memory found in {self._here}")
             case TurnAdded():

@@ -12,7 +12,9 @@ from ..errors import UnstorableError
 from ..ledger import (
     Event,
     MemoryAdded,
+    MemoryDeleted,
     MemorySearched,
+    MemoryUpdated,
     Said,
     SessionCreated,
     SessionEnded,
@@ -105,6 +107,11 @@ ROLLBACK = _shape(
 MEMORY = _shape(
     MemoryAdded, content=_STR, type=_STR, tags=(list, NoneType), id=_TEXT, actor=_TEXT, at=_TEXT, during=_COUNT
 )
+UPDATED = _shape(
+    MemoryUpdated, memory_updated=("number", _INT), was=_STR, content=_TEXT, type=_TEXT, tags=(list, NoneType),
+    metadata=_MAP, actor=_TEXT, at=_TEXT, during=_COUNT,
+)  # fmt: skip
+DELETED = _shape(MemoryDeleted, memory_deleted=("number", _INT), was=_STR, actor=_TEXT, at=_TEXT, during=_COUNT)
 SEARCH = _shape(MemorySearched, search=("query", _STR), results=(list,), at=_TEXT, during=_COUNT)
 FORKED = _shape(SessionForked, forked=("id", _STR), source=_STR, point=_STR, version=_COUNT, at=_TEXT)
 
@@ -114,6 +121,8 @@ ITEMS = {
     "state": STATE,
     "rollback": ROLLBACK,
     "memory": MEMORY,
+    "memory_updated": UPDATED,
+    "memory_deleted": DELETED,
     "search": SEARCH,
     "forked": FORKED,
 }

@@ -110,6 +110,8 @@ def _details(trace: Trace) -> str:
             return f"turn {details['turn_number']}: {said} → {_output(details.get('output'))}"
         case "memory.created":
             return f"{details['type']}: {_quoted(details['content'])}"
+        case "memory.deleted":
+            return _quoted(details["content"])
         case "session.forked":
             return f"from {details['source_session']} at version {details['fork_version']}"
     from ..audit.export import details_json

@@ -11,7 +11,9 @@ from ..ledger import (
     Event,
     Ledger,
     MemoryAdded,
+    MemoryDeleted,
     MemorySearched,
+    MemoryUpdated,
     Said,
     SessionCreated,
     SessionEnded,
@@ -87,6 +89,11 @@ class Teller:
             case MemoryAdded():
                 tags = f" [{', '.join(event.tags)}]" if event.tags else ""
                 yield from self._text("memory", f"{event.type}: {event.content}{tags}", CYAN)
+            case MemoryUpdated():
+                told = ", ".join(f"{name} {value}" for name, value in event.changes.items())
+                yield from self._text("memory", f"changed: {event.was} → {told}", CYAN)
+            case MemoryDeleted():
+                yield from self._text("memory", f"deleted: {event.was}", CYAN)
             case MemorySearched():
                 yield from self._searched(event)
             case TurnAdded() if turn is not None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..cassette.accepted import SOURCES, AcceptedCall, AcceptedTurn
-from ..ledger import ForkPoint, Ledger, MemoryAdded, ToolCalled, Turn, TurnAdded
+from ..events import memory_event
+from ..ledger import ForkPoint, Ledger, ToolCalled, Turn, TurnAdded
 from ..values import ABSENT, copy_value, same
 from .ids import Ids
 from .model import AlignedCall, Divergence, Facet, Kind, Observed, ReplayedCall, ReplayResult, Source, TurnResult
@@ -21,11 +22,7 @@ def turn_of_baseline(accepted: AcceptedTurn, recorded: Turn) -> Turn:
         for call in accepted.calls
     ]
     added = [] if accepted.memory is ABSENT else accepted.memory
-    memories = [
-        MemoryAdded(item.get("content", ""), item.get("type", "general"), item.get("tags"))
-        for item in added
-        if isinstance(item, dict)
-    ]
+    memories = [memory_event(item) for item in added if isinstance(item, dict)]
     end = TurnAdded(accepted.output, accepted.error)
     return Turn(recorded.number, recorded.started, [*calls, *memories], end)
 

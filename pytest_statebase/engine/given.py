@@ -10,6 +10,7 @@ from ..ledger import (
     Ledger,
     MemoryAdded,
     MemorySearched,
+    MemoryUpdated,
     SessionCreated,
     StateRolledBack,
     StateUpdated,
@@ -104,6 +105,8 @@ def given_by(event: Event) -> list[Any]:
             return [event.value]
         case MemoryAdded():
             return [event.content, event.id]
+        case MemoryUpdated():
+            return [event.content, event.metadata]
         case MemorySearched():
             return [event.results]
         case TurnAdded():

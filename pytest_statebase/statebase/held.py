@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from ..ledger import Ledger, MemoryAdded, MemorySearched, ToolCalled, TurnAdded
+from ..ledger import Ledger, MemoryAdded, MemoryDeleted, MemorySearched, MemoryUpdated, ToolCalled, TurnAdded
+from ..values import copy_value
 from .faults import invalid, not_found
 from .items import Item
 
@@ -45,7 +46,7 @@ class RunningTurn:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Something that happened to a session and that its ledger has no event for."""
+    """Something that happened to a session and that its ledger has no event for: a trace that somebody left."""
 
     position: int
     """How many events there were before it."""
@@ -53,9 +54,6 @@ class Beside:
     details: Mapping[str, Any]
     actor: str
     at: str
-    memory: int | None = None
-    """The position of the memory that it is about."""
-    is_deletion: bool = False
     metadata: Mapping[str, Any] | None = None
     """Keys that the session's metadata has from then on."""
 
@@ -71,7 +69,7 @@ class Held:
     calls: list[ToolCalled] = field(default_factory=list)
     """Logged with `add_tool_call`, until the turn that they belong to is added."""
     beside: list[Beside] = field(default_factory=list)
-    """Changes of memories and metadata, and traces that people left."""
+    """Changes of metadata, and traces that people left."""
     recorded: int = 0
     """How many of the events come from a recording."""
 
@@ -99,8 +97,7 @@ class Held:
         if self.running is not None:
             return self.running.recall(query)
         events = self.ledger.events
-        changed = any(type(event) is MemoryAdded for event in events[self.recorded :])
-        if changed or any(change.memory is not None for change in self.beside):
+        if any(isinstance(event, (MemoryAdded, MemoryUpdated, MemoryDeleted)) for event in events[self.recorded :]):
             return None
         searches = (event for event in events[: self.recorded] if isinstance(event, MemorySearched))
         return next((search for search in reversed(list(searches)) if search.query == query), None)
@@ -110,17 +107,17 @@ class Held:
         return list(self.memories().values())
 
     def memories(self) -> dict[int, Item]:
-        """The memories as they stand, by the position of their events."""
-        found = {
-            index: memory_item(self.ledger, index, event)
-            for index, event in enumerate(self.ledger.events)
-            if isinstance(event, MemoryAdded)
-        }
-        for change in self.beside:
-            if change.memory is not None and change.is_deletion:
-                del found[change.memory]
-            elif change.memory is not None:
-                found[change.memory].update(change.details)
+        """The memories as they stand, each by its number: from 1, in the order in which they were added."""
+        found: dict[int, Item] = {}
+        number = 0
+        for event in self.ledger.events:
+            if isinstance(event, MemoryAdded):
+                number += 1
+                found[number] = memory_item(self.ledger, number, event)
+            elif isinstance(event, MemoryDeleted):
+                found.pop(event.number, None)
+            elif isinstance(event, MemoryUpdated) and event.number in found:
+                found[event.number].update(copy_value(event.changes))
         return found
 
     def forked(self, ledger: Ledger, cut: int) -> Held:
@@ -129,17 +126,16 @@ class Held:
         return Held(ledger, owned=True, beside=beside, recorded=min(cut, self.recorded))
 
 
-def memory_id(ledger: Ledger, index: int) -> str:
-    """The id that the recording has for the memory at that position, else one made of session and position."""
-    recorded = getattr(ledger.events[index], "id", None)
-    return recorded or f"mem_{ledger.id}_{index}"
+def memory_id(session: str, number: int, event: MemoryAdded | None = None) -> str:
+    """The id that the recording has for a memory, else one made of session and number."""
+    return (None if event is None else event.id) or f"mem_{session}_{number}"
 
 
-def memory_item(ledger: Ledger, index: int, event: MemoryAdded) -> Item:
-    """A memory as the API has it; `index` is its event's place in the ledger."""
+def memory_item(ledger: Ledger, number: int, event: MemoryAdded) -> Item:
+    """A memory as the API has it; `number` is its number in the session."""
     return Item(
         object="memory",
-        id=memory_id(ledger, index),
+        id=memory_id(ledger.id, number, event),
         session_id=ledger.id,
         content=event.content,
         type=event.type,
@@ -197,6 +193,11 @@ class Store:
         with self._lock:
             del self._sources[id], self._held[id]
             self.deleted[id] = held
+
+    def names_of(self, held: Held) -> list[str]:
+        """Every id by which a session that was read is known."""
+        with self._lock:
+            return [name for name, known in self._held.items() if known is held]
 
     def all(self) -> list[Held]:
         """Every session once, whatever names it has."""

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..ledger import MemoryAdded, MemorySearched
+from ..ledger import MemoryAdded, MemoryDeleted, MemorySearched, MemoryUpdated
 from ..values import copy_value
 from .faults import invalid, not_found
-from .held import ACTOR, Beside, Held, Store, memory_item, timestamp
+from .held import ACTOR, Held, Store, memory_id, memory_item, timestamp
 from .items import Item, Order, Page, mapping, page, plain
 
 TYPES = ("fact", "preference", "event", "policy", "observation", "general")
@@ -45,7 +45,7 @@ class Memory:
             kept = None if tags is None else list(tags)
             event = MemoryAdded(content, type, kept, None, ACTOR, timestamp(), held.during(), extra)
             ledger.append(event)
-            return memory_item(ledger, len(ledger.events) - 1, event)
+            return memory_item(ledger, len(ledger.memories), event)
 
     def search(
         self,
@@ -83,24 +83,23 @@ class Memory:
         tags: list[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Item:
-        """Change what is given of a memory; the rest stays."""
-        held, index, item = self._find(memory_id)
+        """Change what is given of a memory; the rest stays. Where nothing is given nothing happens."""
+        held, number, item = self._find(memory_id)
         _check(item.content if content is None else content, type or "general")
         given = {"content": content, "type": type, "tags": tags, "metadata": metadata}
         changes = {key: plain(copy_value(value)) for key, value in given.items() if value is not None}
-        self._change(held, "memory.updated", index, changes)
-        return Item({**item, **changes})
+        if not changes:
+            return item
+        with held.writing() as ledger:
+            event = MemoryUpdated(number, item.content, **changes, actor=ACTOR, at=timestamp(), during=held.during())
+            ledger.append(event)
+        return Item({**item, **copy_value(changes)})
 
     def delete(self, memory_id: str) -> None:
         """Forget a memory; the trace of its creation stays."""
-        held, index, _ = self._find(memory_id)
-        self._change(held, "memory.deleted", index, {})
-
-    @staticmethod
-    def _change(held: Held, action: str, index: int, details: Mapping[str, Any]) -> None:
+        held, number, item = self._find(memory_id)
         with held.writing() as ledger:
-            deleted = action == "memory.deleted"
-            held.beside.append(Beside(len(ledger.events), action, details, ACTOR, timestamp(), index, deleted))
+            ledger.append(MemoryDeleted(number, item.content, ACTOR, timestamp(), held.during()))
 
     def list(
         self,
@@ -118,9 +117,12 @@ class Memory:
 
     def _find(self, id: str) -> tuple[Held, int, Item]:
         for held in self._store.search():
-            for index, item in held.memories().items():
-                if item.id == id:
-                    return held, index, item
+            names = self._store.names_of(held)
+            for number, item in held.memories().items():
+                # A replay knows its fork under the recorded id, too: what a search gave then is found by its id.
+                made = [memory_id(name, number) for name in (held.ledger.id, *names)]
+                if item.id == id or (item.id in made and id in made):
+                    return held, number, item
         raise not_found("memory", id)
 
 

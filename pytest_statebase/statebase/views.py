@@ -10,6 +10,8 @@ from ..ledger import (
     Content,
     Ledger,
     MemoryAdded,
+    MemoryDeleted,
+    MemoryUpdated,
     SessionForked,
     StateRolledBack,
     StateUpdated,
@@ -257,8 +259,8 @@ def beside_items(held: Held) -> list[Item]:
     items = []
     for number, one in enumerate(held.beside):
         name = f"trace_{ledger.id}_{one.position}-{number}"
-        about = ledger.id if one.memory is None else memory_id(ledger, one.memory)
-        items.append(_trace_item(ledger, name, one.action, copy_value(dict(one.details)), one.actor, one.at, about))
+        details = copy_value(dict(one.details))
+        items.append(_trace_item(ledger, name, one.action, details, one.actor, one.at, ledger.id))
     return items
 
 
@@ -284,7 +286,11 @@ class _Shown:
         ledger = self.held.ledger
         event = ledger.events[position]
         if isinstance(event, MemoryAdded):
-            return memory_id(ledger, position)
+            number = sum(isinstance(other, MemoryAdded) for other in ledger.events[: position + 1])
+            return memory_id(ledger.id, number, event)
+        if isinstance(event, (MemoryUpdated, MemoryDeleted)):
+            added = ledger.memories[event.number - 1 : event.number] if event.number > 0 else []
+            return memory_id(ledger.id, event.number, added[0]) if added else ledger.id
         if isinstance(event, TurnAdded):
             return self.turn_ids.get(id(event), ledger.id)
         return event.id if isinstance(event, SessionForked) else ledger.id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,17 @@ from pytest_statebase import Cassette, Ledger, UnrecordedCall, record_session, r
 from pytest_statebase.cassette import load_cassette, write_record
 from pytest_statebase.cassette.plan import Plan
 from pytest_statebase.compare.model import Facet, Kind, ReplayResult, Verdict
-from pytest_statebase.events import MemoryAdded, MemorySearched, StateRolledBack, StateUpdated, ToolCalled
+from pytest_statebase.events import (
+    MemoryAdded,
+    MemoryDeleted,
+    MemorySearched,
+    MemoryUpdated,
+    StateRolledBack,
+    StateUpdated,
+    ToolCalled,
+    memories_of,
+    memory_event,
+)
 from pytest_statebase.statebase import ApiError, LocalClient
 from tests import toy
 
@@ -305,3 +316,61 @@ def test_what_happens_inside_a_tool_is_recorded_as_such(monkeypatch: pytest.Monk
 def test_api_errors_read_well() -> None:
     with pytest.raises(ApiError, match="404 session_not_found: no session 'x'; known: sess_shop"):
         LocalClient({"sess_shop": recorded()}).sessions.get("x")
+
+
+class Keeps:
+    """Remembers two things, then keeps, changes or forgets the first as `does` says."""
+
+    does = "keep"
+
+    def __call__(self, session_id: str, statebase: LocalClient, turn: int) -> str:
+        memory = statebase.memory
+        if turn == 1:
+            toy.price("apple")
+            memory.add("Likes tea", "preference", session_id)
+            memory.add("Lives in Oslo", "fact", session_id)
+        elif turn == 2:
+            found = memory.search("likes", session_id=session_id)[0].id
+            if self.does == "change":
+                memory.update(found, "Likes coffee", tags=["drinks"])
+            elif self.does == "forget":
+                memory.delete(found)
+        return f"{[item.content for item in memory.list(session_id)] if turn == 3 else turn}"
+
+
+class Changes(Keeps):
+    does = "change"
+
+
+class Forgets(Keeps):
+    does = "forget"
+
+
+CHANGE = {"updated": "Likes tea", "content": "Likes coffee", "tags": ["drinks"]}
+FORGET = {"deleted": "Likes tea"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "kind", "told"), [(Changes, MemoryUpdated, CHANGE), (Forgets, MemoryDeleted, FORGET)]
+)
+def test_a_memory_that_is_changed_or_forgotten_is_an_event(agent: Any, kind: Any, told: Any, tmp_path: Path) -> None:
+    ledger = recorded(agent)
+    (event,) = [event for event in ledger.turns[1].events if not isinstance(event, MemorySearched)]
+    assert (type(event), event.number, event.was) == (kind, 1, "Likes tea")
+    assert memories_of(ledger.turns[1].events) == [told]
+    assert memory_event(told) == replace(event, number=0, actor=None, at=None)
+    write_record(tmp_path / "keeps.record.yaml", ledger)
+    again = load_cassette(tmp_path / "keeps.record.yaml").ledger
+    assert again.events == ledger.events
+    for mode in ("continuous", "isolated"):
+        assert [turn.verdict for turn in replayed(agent, again, mode=mode).turns] == [Verdict.UNCHANGED] * 3
+
+
+@pytest.mark.parametrize("was", [Keeps, Changes, Forgets])
+@pytest.mark.parametrize("now", [Keeps, Changes, Forgets])
+def test_what_a_replay_does_to_memories_is_compared(was: Any, now: Any) -> None:
+    turn = replayed(now, recorded(was), mode="isolated").turns[1]
+    assert [one.facet for one in turn.divergences if one.facet is Facet.MEMORY] == [Facet.MEMORY] * len(
+        turn.divergences
+    )
+    assert (turn.verdict is Verdict.UNCHANGED) == (was is now)

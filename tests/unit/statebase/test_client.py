@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 from statebase_sessions import production
 
-from pytest_statebase.ledger import Ledger, MemorySearched, SessionCreated, ToolCalled, TurnAdded, TurnStarted
+from pytest_statebase.ledger import (
+    Ledger,
+    MemoryDeleted,
+    MemorySearched,
+    MemoryUpdated,
+    SessionCreated,
+    ToolCalled,
+    TurnAdded,
+    TurnStarted,
+)
 from pytest_statebase.statebase import ApiError, Item, LocalClient, Page
 
 
@@ -357,3 +366,31 @@ def test_sessions_come_by_the_time_of_their_creation() -> None:
     sb = LocalClient({name: Ledger([SessionCreated(name, at=time)]) for name, time in times.items()})
     assert [session.id for session in sb.sessions.list()] == ["c", "b", "d", "a"]
     assert [session.id for session in sb.sessions.list(order="desc", limit=1)] == ["a"]
+
+
+def test_changes_of_memories_are_events_with_traces(sb: LocalClient) -> None:
+    first = sb.memory.list("sess_1")[0]
+    fork = sb.sessions.fork("sess_1").id
+    sb.memory.update(first.id, "Likes running shoes", metadata={"n": 1})
+    assert sb.memory.update(first.id) == sb.memory.get(first.id)
+    sb.memory.delete(first.id)
+    events = sb._store.get("sess_1").ledger.events[-2:]
+    assert [(type(event), event.number, event.was) for event in events] == [
+        (MemoryUpdated, 1, "Likes hiking boots"),
+        (MemoryDeleted, 1, "Likes running shoes"),
+    ]
+    traces = sb.traces.list("sess_1", resource_id=first.id)
+    assert [(one.action, one.resource_type) for one in traces] == [
+        (f"memory.{what}", "memory") for what in ("created", "updated", "deleted")
+    ]
+    assert traces[1].details["content"] == "Likes running shoes"
+    assert sb.memory.list("sess_1") == []
+    assert [item.content for item in sb.memory.list(fork)] == ["Likes hiking boots"]
+
+
+@pytest.mark.parametrize("number", [-1, 0, 2, 10**30])
+def test_a_change_of_a_memory_that_is_not_there_changes_nothing(number: int) -> None:
+    events = [*production("s", 2).events, MemoryUpdated(number, "x", "y"), MemoryDeleted(number, "x")]
+    sb = LocalClient({"s": Ledger(events)})
+    assert [item.content for item in sb.memory.list("s")] == ["Likes hiking boots"]
+    assert [one.resource_id for one in sb.traces.list("s")][-2:] == ["s", "s"]
