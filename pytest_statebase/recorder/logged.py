@@ -11,9 +11,7 @@ from ..ledger import ToolCalled
 from ..values import same
 
 
-def with_log(
-    calls: Iterable[ToolCalled], log: Iterable[ToolCalled]
-) -> tuple[list[ToolCalled], list[dict[Any, Any]]]:
+def with_log(calls: Iterable[ToolCalled], log: Iterable[ToolCalled]) -> tuple[list[ToolCalled], list[dict[Any, Any]]]:
     """The calls, each with what the log says of it, and what the log has besides, as a record writes calls.
 
     An entry belongs to the first call of that tool with its arguments (a log may leave out those that have a default),
