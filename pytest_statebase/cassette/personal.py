@@ -13,7 +13,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from .scrub import REDACTED, scrubbed
+from .fields import REDACTED
+from .scrub import scrubbed
 from .secrets import FORMATS, IN_CONTEXT, JSON_WEB_TOKEN, is_secret_name, private_keys
 
 

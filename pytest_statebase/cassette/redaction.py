@@ -17,8 +17,9 @@ from functools import lru_cache
 from urllib.parse import quote, quote_plus, unquote, urlsplit, urlunsplit
 
 from ..wire.exchange import Answer, Exchange, Failure, Headers, Request, header_of
+from .fields import REDACTED
 from .gzipped import MAGIC
-from .scrub import REDACTED, Echoes, bytes_scrubbed, gzip_scrubbed, pairs_scrubbed, scrubbed
+from .scrub import Echoes, bytes_scrubbed, gzip_scrubbed, pairs_scrubbed, scrubbed
 from .secrets import is_secret_header, is_secret_parameter, set_own_names
 
 __all__ = ["REDACTED", "Echoes", "all_known", "redacted", "redacted_exchange", "set_secret_names"]

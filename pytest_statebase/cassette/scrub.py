@@ -9,25 +9,21 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Final
 from urllib.parse import quote, unquote_plus
 
+from .fields import GRANTED, GRANTING, REDACTED, fields_scrubbed, put
 from .gzipped import MAGIC, gzip_cleaned
 from .secrets import (
     FORMATS,
     IN_CONTEXT,
     JSON_WEB_TOKEN,
-    holds_secret_numbers,
-    is_doubtful_name,
     is_secret_name,
     is_secret_parameter,
-    is_secret_value,
     private_keys,
 )
 
-REDACTED: Final = "REDACTED"
 Echoes = tuple[str, ...]
 """Secrets that are known from elsewhere in the exchange, the longest first."""
 
@@ -44,18 +40,7 @@ _DEPTH = 24
 """How often a text may be base64 of base64 before it is redacted unseen. Each time leaves three quarters of it."""
 _GROWTH = 32
 """How many times longer than its gzip a text may be, so that nobody's bombs burst here."""
-_TOKEN = 500
-"""Characters that a token of a language model may have, escapes included."""
 
-_NAMED = {
-    '"': re.compile(r'"([\w.-]+)(\\*)"[ \t\r\n]*:[ \t\r\n]*(?=[\\"\[\d-])', re.ASCII),
-    "'": re.compile(r"'([\w.-]+)(\\*)'[ \t\r\n]*:[ \t\r\n]*(?=[\\'\"\[\d-])", re.ASCII),
-}
-_NUMBER = re.compile(r"-?[0-9][0-9.]*(?:[eE][+-]?[0-9]+)?")
-_PIN = re.compile(r"[0-9]+(?![0-9.eE])")
-_BLANK = re.compile(r"(?:[ \t\r\n]|\\+[nrt])*")
-_SCALAR = re.compile(r"[\w.+-]+", re.ASCII)
-_OF_MODELS = re.compile(r'[ \n]*,[ \n]*\\*"(?:logprob|bytes|top_logprobs|prob|score|token_str)\b')
 _PARAMETER = re.compile(r"((?:[?&#]|\\u0026)(?:amp;)?)([\w.%\[\]-]{2,})=([^&\s\"'<>\\#]+)", re.ASCII)
 _USER = re.compile(r"(?<=://)[^\s/@:\"'?#]*:[^\s/@\"'?#]+(?=@)")
 _ELEMENT = re.compile(r"<([\w.-]+:)?([\w.-]+)(\s[^<>]*)?>([^<>]+)(?=</)", re.ASCII)
@@ -72,9 +57,9 @@ def scrubbed(text: str, echoes: Echoes = (), depth: int = 0, *, is_zipped: bool 
     if len(text) < 6:
         return text
     if '"' in text:
-        text = _fields(text, '"')
+        text = fields_scrubbed(text, '"')
     if "':" in text:
-        text = _fields(text, "'")
+        text = fields_scrubbed(text, "'")
     if "=" in text:
         text = _PARAMETER.sub(_parameter, text)
     if "://" in text and "@" in text:
@@ -141,106 +126,21 @@ def _element(match: re.Match[str]) -> str:
 
 def pairs_scrubbed(text: str, echoes: Echoes, *, is_zipped: bool = False) -> str:
     """The same for a query or a form, where only the values that change are encoded anew."""
-    return "&".join([_pair(pair, echoes, is_zipped) for pair in text.split("&")])
+    pairs = text.split("&")
+    is_grant = any(pair.partition("=")[0] in GRANTING for pair in pairs)
+    return "&".join([_pair(pair, echoes, is_zipped, is_grant) for pair in pairs])
 
 
-def _pair(pair: str, echoes: Echoes, is_zipped: bool) -> str:
+def _pair(pair: str, echoes: Echoes, is_zipped: bool, is_grant: bool) -> str:
     name, sign, raw = pair.partition("=")
     if not raw:
         return scrubbed(pair, echoes, is_zipped=is_zipped)
     value = unquote_plus(raw)
-    if is_secret_parameter(unquote_plus(name), value):
+    if is_secret_parameter(unquote_plus(name), value) or (is_grant and name in GRANTED):
         return f"{name}{sign}{REDACTED}"
     clean = scrubbed(value, echoes, is_zipped=is_zipped)
     name = scrubbed(name, echoes)
     return f"{name}{sign}{raw if clean == value else quote(clean, safe='')}"
-
-
-# --- JSON
-
-
-def _fields(text: str, mark: str) -> str:
-    """JSON, or what looks like it, without the values of secret names."""
-    pattern = _NAMED[mark]
-    # Most texts name few things, many times over.
-    if not any(is_secret_name(name) or is_doubtful_name(name) for name in {one[0] for one in pattern.findall(text)}):
-        return text
-    return _put(text, _hidden(text, pattern, mark))
-
-
-def _hidden(text: str, pattern: re.Pattern[str], mark: str) -> Iterator[tuple[int, int, str]]:
-    """Where the values of secret names stand, and what comes instead."""
-    done = 0
-    for match in pattern.finditer(text):
-        if match.start() >= done and (is_secret_name(match[1]) or is_doubtful_name(match[1])):
-            for place in _values(text, match, mark):
-                done = place[1]
-                yield place
-
-
-def _put(text: str, places: Iterable[tuple[int, int, str]]) -> str:
-    out, done = [], 0
-    for start, end, instead in places:
-        out += [text[done:start], instead]
-        done = end
-    return "".join([*out, text[done:]]) if out else text
-
-
-def _values(text: str, match: re.Match[str], mark: str) -> Iterator[tuple[int, int, str]]:
-    """Where what is secret under a name stands, and what comes instead."""
-    at, escape = match.end(), match[2]
-    if mark == "'" and text.startswith('"', at + len(escape)):  # as Python shows a text with an apostrophe
-        mark = '"'
-    opening = escape + mark
-    if text.startswith(opening, at):
-        start, end = at + len(opening), _end(text, at + len(opening), escape, mark)
-        is_of_model = end - start <= _TOKEN and _OF_MODELS.match(text, end + len(opening))
-        if start < end and not is_of_model and (is_secret_name(match[1]) or is_secret_value(match[1], text[start:end])):
-            yield start, end, REDACTED
-    elif not is_secret_name(match[1]):
-        if (number := _PIN.match(text, at)) and is_secret_value(match[1], number[0]):
-            yield number.start(), number.end(), "0"
-    elif text.startswith("[", at):
-        yield from _items(text, at + 1, escape, mark)
-    elif holds_secret_numbers(match[1]) and (number := _NUMBER.match(text, at)):
-        yield number.start(), number.end(), "0"
-
-
-def _items(text: str, at: int, escape: str, mark: str) -> Iterator[tuple[int, int, str]]:
-    """The texts of a list, and of the lists in it."""
-    opening, level = escape + mark, 1
-    while level:
-        at = _after(_BLANK, text, at)
-        if text.startswith(opening, at):
-            start, end = at + len(opening), _end(text, at + len(opening), escape, mark)
-            if start < end:
-                yield start, end, REDACTED
-            at = end + len(opening)
-        elif text.startswith(("[", "]", ","), at):
-            level += {"[": 1, "]": -1, ",": 0}[text[at]]
-            at += 1
-        elif at == (at := _after(_SCALAR, text, at)):
-            return
-
-
-def _after(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at
-
-
-def _end(text: str, start: int, escape: str, mark: str) -> int:
-    """Where a text ends whose quotes stand behind that many backslashes, as in JSON that is a string of JSON."""
-    level = len(escape)
-    at = text.find(mark, start)
-    while at >= 0:
-        first = at
-        while first > start and text[first - 1] == "\\":
-            first -= 1
-        over = at - first - level
-        if over >= 0 and over % (2 * (level + 1)) == 0:
-            return at - level
-        at = text.find(mark, at + 1)
-    return len(text)
 
 
 # --- Runs of letters and digits
@@ -258,7 +158,7 @@ def _keys(text: str, echoes: Echoes, depth: int, is_zipped: bool) -> str:
         if any(token in around for token in tokens):
             text = pattern.sub(_kept, text)
     if "PRIVATE KEY" in text:
-        text = _put(text, ((start, end, REDACTED) for start, end in private_keys(text)))
+        text = put(text, ((start, end, REDACTED) for start, end in private_keys(text)))
     if text is not before:
         data = text.encode("utf-8", "surrogatepass")
         runs = list(_runs(data))

@@ -18,7 +18,8 @@ _NAMES = frozenset({
     "pwd", "otp", "csrf", "xsrf", "bearer", "cookie", "cookies", "setcookie", "credential", "credentials",
     "awscredentials", "clientcredentials", "clientassertion", "codeverifier", "samlresponse", "secretstring",
     "secretvalue", "secrets", "apikeys", "passwords", "passwordconfirmation", "passwordconfirm", "passwordhash",
-    "password1", "password2",
+    "password1", "password2", "accesstokens", "refreshtokens", "idtokens", "authtokens", "apitokens", "bearertokens",
+    "sessiontokens", "accesskeys", "secretkeys", "privatekeys",
 })  # fmt: skip
 _HEADER_ENDS = frozenset({
     "key", "keys", "token", "secret", "credential", "credentials", "password", "auth", "access", "authentication",

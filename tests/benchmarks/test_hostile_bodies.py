@@ -16,6 +16,7 @@ ATOMS = [
     *('"', "'", "\\", '\\"', "\n", " ", "a", "aa.", "-", "=", "/", "&", "%", "@", "<", "é", "{", "[", "A" * 20 + " "),
     *('"password":"', '"passwords":["', '"passwords":["",', '"passwords":[1,', '\\"password\\":\\"', "'password':\""),
     *('"token":"', '"token":"x","logprob":1,', '", "logprob"', "?a=", "&password=x", "\\u0026a=", "://a:b", "#"),
+    *('"token":{', '"token":{"value":"', '"tokens":[{', '"name":"token",', '"value":"x",', '\\"token\\":{', "}"),
     *("<a ", "<a>", "<a:", "<password>", "</", "name=\"", "\r\n--b\r\n", '; name="token"\r\n\r\n', "--b", "--"),
     *("sk-", "-sk-", "sk-a", "sk-ant-", "sk_", "AKIA", "-eyJaaaaaaaa", "eyJaaaaaaaa.", "eyJaaaaaaaa.a.", ".eyJ"),
     *("-SG.", "SG.aaaaaaaaaaaaaaaa", "pat" + "a" * 14 + ".", "ghp_", "xapp-", "tvly-dev-", "hooks.slack.com/services/"),

@@ -75,6 +75,67 @@ def test_a_pin_that_is_a_number() -> None:
     assert clean_json({"pin": 4711, "door": 4711}) == {"pin": 0, "door": 4711}
 
 
+# --- Secrets whose name stands around or beside them
+
+DICE = "Zq7Xw92LmPd4TbV8"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"client_secret": {"value": "ek_68af29", "expires_at": 1}},
+         {"client_secret": {"value": "REDACTED", "expires_at": 1}}),
+        ({"token": {"id": DICE, "raw": DICE}}, {"token": {"id": DICE, "raw": "REDACTED"}}),
+        ({"api_key": {"a": {"b": [1]}, "Value": "hush"}, "value": "said"},
+         {"api_key": {"a": {"b": [1]}, "Value": "REDACTED"}, "value": "said"}),
+        ({"api_keys": [{"value": "hush"}, {"value": "hush"}]},
+         {"api_keys": [{"value": "REDACTED"}, {"value": "REDACTED"}]}),
+        ({"token": {"token": {"value": "a } b"}},
+         "x": {"value": "c"}}, {"token": {"token": {"value": "REDACTED"}}, "x": {"value": "c"}}),
+        ({"otp": {"value": 482913}, "value": 482913}, {"otp": {"value": 0}, "value": 482913}),
+        ({"credentials": {"user": DICE}}, {"credentials": {"user": "REDACTED"}}),
+        ({"access_tokens": [DICE]}, {"access_tokens": ["REDACTED"]}),
+        ({"headers": [{"name": "X-Api-Key", "value": "hush"}, {"name": "Accept", "value": "a"}]},
+         {"headers": [{"name": "X-Api-Key", "value": "REDACTED"}, {"name": "Accept", "value": "a"}]}),
+        ({"env": [{"Name": "OPENAI_API_KEY", "Type": "x", "Value": "hush"}]},
+         {"env": [{"Name": "OPENAI_API_KEY", "Type": "x", "Value": "REDACTED"}]}),
+        ({"headers": [{"name": "X-Shop-Key", "value": DICE}]},
+         {"headers": [{"name": "X-Shop-Key", "value": "REDACTED"}]}),
+        ({"grant_type": "authorization_code", "code": DICE}, {"grant_type": "authorization_code", "code": "REDACTED"}),
+    ],
+)  # fmt: skip
+def test_names_around_and_beside(value: object, expected: object) -> None:
+    assert clean_json(value) == expected
+    assert clean_json({"said": json.dumps(value, indent=1)}) == {"said": json.dumps(expected, indent=1)}
+    assert clean_json({"said": repr(value)}) == {"said": repr(expected)}
+    assert clean_json(expected) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"token_usage": {"value": DICE, "total": 3}, "prompt_tokens_details": {"cached_tokens": 1}, "tokens": [1, 2]},
+        {"properties": {"password": {"type": "string", "description": "The password.", "default": "none"}}},
+        {"token": {"id": 1, "text": "a1b2c3d4e5f6g7h8", "logprob": -0.5}},
+        {"authorization": {"amount": {"value": "10.00", "currency": "EUR"}, "id": DICE, "status": "approved"}},
+        [{"name": "get_token", "input": {"value": "a"}}, {"name": "Reset password", "value": "3 days"}],
+        [{"name": "api_key"}, {"value": "a"}],
+        {"name": "max_output_tokens", "value": "100"},
+        {"code": DICE, "type": "coupon"},
+    ],
+)  # fmt: skip
+def test_what_only_stands_near_such_names(value: object) -> None:
+    assert clean_json(value) == value
+
+
+@pytest.mark.parametrize("sign", ["grant_type=authorization_code", "code_verifier=REDACTED"])
+def test_codes_of_requests_for_a_token(sign: str) -> None:
+    kind = (("content-type", "application/x-www-form-urlencoded"),)
+    clean = redacted(Request("POST", "https://api.test/x", kind, f"code=hush&{sign}&state=a".encode())).body
+    assert clean == f"code=REDACTED&{sign}&state=a".encode()
+    assert redacted(Request("POST", "https://api.test/x", kind, b"code=DE&state=a")).body == b"code=DE&state=a"
+
+
 # --- Names of one's own
 
 
