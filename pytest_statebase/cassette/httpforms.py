@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from ..wire.encoding import decoded
 from ..wire.exchange import Answer, Exchange, Failure, Headers, Request, Response, header_of
 
-_FAILURES = ("connect", "timeout", "closed")
+_FAILURES = ("connect", "timeout", "closed", "unreadable")
 _NO_BODY = (204, 304)
 
 
@@ -92,8 +92,11 @@ def _answer(item: Mapping[str, Any], method: str) -> Answer:
     key = next((key for key in ("content", "parsed_body") if key in value and "body" not in value), "body")
     content = value[key] if key != "parsed_body" else None
     has_body = method.upper() != "HEAD" and status not in _NO_BODY
-    headers, body = unencoded(_headers(value.get("headers")), _body(content, value), has_body=has_body)
-    return Response(status, reason, headers, body, _text_or_none(item, "cut"))
+    headers, body = _headers(value.get("headers")), _body(content, value)
+    is_encoded = item.get("encoded") is True
+    if not is_encoded:
+        headers, body = unencoded(headers, body, has_body=has_body)
+    return Response(status, reason, headers, body, _text_or_none(item, "cut"), is_encoded)
 
 
 def _status(value: Mapping[str, Any]) -> tuple[int, str]:

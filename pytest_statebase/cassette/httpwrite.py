@@ -87,7 +87,9 @@ def _written(answer: Answer, method: str) -> Answer:
     if isinstance(answer, Failure):
         return replace(answer, message=_clean(answer.message))
     has_body = method.upper() != "HEAD" and answer.status not in (204, 304)
-    headers, body = unencoded(_grouped(answer.headers), answer.body, has_body=has_body)
+    headers, body = _grouped(answer.headers), answer.body
+    if not answer.is_encoded:
+        headers, body = unencoded(headers, body, has_body=has_body)
     cut = None if answer.cut is None else _clean(answer.cut)
     return replace(answer, reason=_clean(answer.reason), headers=headers, body=body, cut=cut)
 
@@ -137,6 +139,8 @@ def _answer(answer: Answer, plainly: bool) -> Iterator[str]:
         return
     if answer.cut is not None:
         yield f"  cut: {_scalar(answer.cut)}\n"
+    if answer.is_encoded:
+        yield "  encoded: true\n"
     yield f"  response:\n    status: {{code: {answer.status}, message: {_flow(answer.reason)}}}\n"
     yield from _headers(answer.headers)
     yield f"    body:\n      string: {_content(answer.body, 8, plainly)}\n"

@@ -14,17 +14,18 @@ _FRAMING = frozenset({"content-encoding", "transfer-encoding", "content-length"}
 Decode = Callable[[bytes], bytes]
 
 
-def decoded(headers: Headers, body: bytes) -> tuple[Headers, bytes]:
+def decoded(headers: Headers, body: bytes, *, is_raw: bool = False) -> tuple[Headers, bytes]:
     """Headers and body as they are without their encoding: `content-length` fits, the other two are gone.
 
-    A body that is decoded already, as recordings have it, is left alone. One that nothing here can decode keeps its
-    `content-encoding`. Of a body that was cut off, what came is decoded. An empty one, as of HEAD, keeps its length.
+    is_raw: the body is just as it came. Else one that is decoded already, as recordings have it, is left alone. One
+    that nothing here can decode keeps its `content-encoding`. Of a body that was cut off, what came is decoded. An
+    empty one, as of HEAD, keeps its length.
     """
     encodings = [part.strip().lower() for part in (header_of(headers, "content-encoding") or "").split(",")]
     left = [name for name in encodings if name and name != "identity"]
     is_empty = not body
     while left and not is_empty:
-        found = _undone(left[-1], body)
+        found = _undone(left[-1], body, is_raw)
         if found is None:
             break
         body = found
@@ -44,15 +45,16 @@ def _reframed(headers: Headers, body: bytes, encoding: str) -> Headers:
     return tuple(kept)
 
 
-def _undone(encoding: str, body: bytes) -> bytes | None:
+def _undone(encoding: str, body: bytes, is_raw: bool) -> bytes | None:
     """The body without one encoding; None where that cannot be undone here."""
+    may_be_decoded = not is_raw and _is_text(body)
     for decode in _decoders(encoding):
         try:
             return decode(body)
         except Exception:  # each library has errors of its own
-            if _is_text(body):
+            if may_be_decoded:
                 return body
-    return body if _is_text(body) else None
+    return body if may_be_decoded else None
 
 
 def _is_text(body: bytes) -> bool:

@@ -51,7 +51,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a server answered. Its body is decoded, and no header speaks of an encoding any more."""
+    """What a server answered. Its body is decoded, and no header speaks of an encoding that could be undone."""
 
     status: int
     reason: str = ""
@@ -59,6 +59,8 @@ class Response:
     body: bytes = b""
     cut: str | None = None
     """Why the body ends before its time: the error that the client met, or that it read no further."""
+    is_encoded: bool = False
+    """Whether the body is as it came: what `content-encoding` says cannot be undone."""
 
     def header(self, name: str) -> str | None:
         """The first header of that name, in whatever case."""
@@ -67,9 +69,10 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """No answer came back."""
+    """No answer came back, or none that the client could read."""
 
-    kind: Literal["connect", "timeout", "closed"]
+    kind: Literal["connect", "timeout", "closed", "unreadable"]
+    """`unreadable`: something came, in which the client found no answer."""
     message: str = ""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from .encoding import decoded
-from .exchange import Answer, Response
+from .exchange import Answer, Response, header_of
 from .streams import EVENTS, kind_of
 
 UNREAD = "the client read no further"
@@ -48,8 +48,9 @@ class Tee:
         if done is None:
             return
         raw, self._chunks = b"".join(self._chunks), []
-        headers, body = decoded(self._head.headers, raw)
-        found = replace(self._head, headers=headers, body=body, cut=cut)
+        headers, body = decoded(self._head.headers, raw, is_raw=True)
+        is_encoded = bool(body) and header_of(headers, "content-encoding") not in (None, "identity")
+        found = replace(self._head, headers=headers, body=body, cut=cut, is_encoded=is_encoded)
         if cut == UNREAD and self._is_whole(found, len(raw)):
             found = replace(found, cut=None)
         done(found)

@@ -178,7 +178,7 @@ def exchange_line(exchange: Exchange, *, let_go: bool = False) -> str:
         form["failure"] = [answer.kind, answer.message]
     else:
         headers = [list(pair) for pair in answer.headers]
-        form["response"] = [answer.status, answer.reason, headers, _packed(answer.body), answer.cut]
+        form["response"] = [answer.status, answer.reason, headers, _packed(answer.body), answer.cut, answer.is_encoded]
     if let_go:
         form["let_go"] = True
     return json.dumps(form, separators=(",", ":"))
@@ -191,8 +191,8 @@ def exchange_from(line: str) -> Exchange:
     request = Request(method, url, tuple((name, value) for name, value in headers), _unpacked(body))
     if "failure" in form:
         return Exchange(request, Failure(*form["failure"]), *form["at"])
-    status, reason, headers, body, cut = form["response"]
-    answer = Response(status, reason, tuple((name, value) for name, value in headers), _unpacked(body), cut)
+    status, reason, headers, body, *rest = form["response"]
+    answer = Response(status, reason, tuple((name, value) for name, value in headers), _unpacked(body), *rest)
     return Exchange(request, answer, *form["at"])
 
 

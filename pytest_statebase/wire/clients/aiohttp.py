@@ -134,6 +134,9 @@ class _Middleware:
     def _failure(self, failure: Failure) -> Exception:
         if failure.kind == "timeout":
             return self.aiohttp.SocketTimeoutError(failure.message or "Timeout on reading data from socket")  # type: ignore[no-any-return]
+        if failure.kind == "unreadable":
+            # Not tried again, as a lost connection is: the client makes a ClientResponseError of it.
+            return self.aiohttp.http.HttpProcessingError(code=400, message=failure.message)  # type: ignore[no-any-return]
         return self.aiohttp.ServerDisconnectedError(failure.message or None)  # type: ignore[no-any-return]
 
     async def _live(self, request: Any, handler: Handler, question: Request, live: Live) -> Any:
@@ -162,6 +165,8 @@ class _Middleware:
     def _failed(self, error: BaseException) -> Failure:
         if not isinstance(error, Exception):
             return GAVE_UP
+        if isinstance(error, self.aiohttp.ClientResponseError):
+            return Failure("unreadable", error.message)
         message = str(error) or type(error).__name__
         if isinstance(error, TimeoutError):
             return Failure("timeout", message)

@@ -136,9 +136,9 @@ class _Answered(_Sent):
 
 
 def _failure(core: Any, failure: Failure) -> BaseException:
-    kinds = {"connect": core.ConnectError, "timeout": core.ReadTimeout, "closed": core.RemoteProtocolError}
+    kinds = {"connect": core.ConnectError, "timeout": core.ReadTimeout}
     message = failure.message or (_DISCONNECTED if failure.kind == "closed" else failure.kind)
-    return kinds[failure.kind](message)  # type: ignore[no-any-return]
+    return kinds.get(failure.kind, core.RemoteProtocolError)(message)  # type: ignore[no-any-return]
 
 
 def _failed(core: Any, error: BaseException) -> Failure:

@@ -123,7 +123,7 @@ def _failure(urllib3: Any, pool: Any, connection: Any, url: str, failure: Failur
     errors = urllib3.exceptions
     if failure.kind == "timeout":
         return errors.ReadTimeoutError(pool, url, failure.message or "Read timed out.")  # type: ignore[no-any-return]
-    if failure.kind == "closed":
+    if failure.kind != "connect":
         return http.client.RemoteDisconnected(failure.message or "Remote end closed connection without response")
     message = failure.message or "Connection refused"
     return errors.NewConnectionError(connection, message)  # type: ignore[no-any-return]
