@@ -8,7 +8,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
@@ -195,7 +195,7 @@ def _expand(pattern: str, holder: Any, name: str, where: str, value: Any) -> Ite
         if isinstance(holder, type):
             static = isinstance(value, staticmethod)
             found = replace(found, is_method=not static)
-            yield _tool(where, _function_name(found, name), found)
+            yield _owned(_tool(where, _function_name(found, name), found), holder)
             return
         plain = isinstance(value, FunctionType) or found.function.__name__ != "<lambda>"
         yield _tool(where, _function_name(found, name) if plain else name, found)
@@ -206,6 +206,7 @@ def _expand(pattern: str, holder: Any, name: str, where: str, value: Any) -> Ite
         return
     tools = [_tool(where, own_name(value) or name, one) for one in functions_of(value)]
     if not tools and not callable(value) and type(value).__module__ != "builtins":
+        _refuse_unseen(pattern, where, value)
         tools = list(_methods(pattern, type(value)))
     if not tools:
         raise ToolError(
@@ -245,6 +246,11 @@ def _tool(where: str, name: str, found: Inside) -> Tool:
     return tool
 
 
+def _owned(tool: Tool, holder: type) -> Tool:
+    tool.owner = None if holder is type else holder
+    return tool
+
+
 def _registry(pattern: str, where: str, entries: Any) -> Iterator[Tool]:
     """The tools of a dict (the keys are their names) or of a list."""
     named = entries.items() if isinstance(entries, Mapping) else ((None, entry) for entry in entries)
@@ -277,14 +283,45 @@ def _class_tools(pattern: str, where: str, owner: type) -> Iterator[Tool]:
     methods = list(_methods(pattern, owner))
     if entries and (own_name(owner) is not None or not methods):
         for found in entries:
-            yield _tool(where, own_name(owner) or owner.__name__, found)
+            yield _owned(_tool(where, own_name(owner) or owner.__name__, found), owner)
     elif methods:
+        _refuse_unseen(pattern, where, owner)
         yield from methods
     else:
         raise ToolError(
             f"the class {where} (from {pattern!r}) has no public method of its own",
             remedy="Name a method: `module:Class.method`.",
         )
+
+
+def _refuse_unseen(pattern: str, where: str, value: Any) -> None:
+    """Raise ToolError where the public methods of a class, or of an object of it, are not what is called."""
+    owner = value if isinstance(value, type) else type(value)
+    for base in owner.__mro__ if _root(owner) != "builtins" else ():
+        for name in ("__getattr__", "__getattribute__"):
+            if name in vars(base) and _root(base) == _root(owner):
+                raise ToolError(
+                    f"{where} (from {pattern!r}) makes its attributes in {name}: its tools cannot be found",
+                    remedy="Name the methods that are tools, `module:Class.method`, or what does their work.",
+                )
+    if getattr(owner, "_is_protocol", False):
+        raise ToolError(
+            f"{where} (from {pattern!r}) is a protocol: a class that follows it need not say so, and would run live",
+            remedy="Name the classes that follow it.",
+        )
+    own = shadowed(value, lambda name: hasattr(owner, name))
+    if own is not None:
+        raise ToolError(
+            f"{where}.{own} (from {pattern!r}) is set on the object, in place of the method of its class",
+            remedy=f"Name it by itself: {where}.{own}",
+        )
+
+
+def shadowed(value: Any, is_tool: Callable[[str], bool]) -> str | None:
+    """The first public attribute of an object that is called instead of a method, for methods that are tools."""
+    own = {} if isinstance(value, type) else inspect.getattr_static(value, "__dict__", None) and vars(value)
+    names = (name for name, held in (own or {}).items() if name[:1] != "_" and callable(held))
+    return next((name for name in names if is_tool(name)), None)
 
 
 def _own_entry(owner: type, name: str) -> Inside | None:

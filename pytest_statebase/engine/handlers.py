@@ -89,6 +89,12 @@ def is_anything_left() -> bool:
         return len(_stays) > 0
 
 
+def stays() -> WeakSet[Stay]:
+    """The contexts that are alive in which what a turn or test began may go on."""
+    with lock:
+        return _stays.copy()
+
+
 def own_handler() -> Handler | None:
     """Who answers calls that are made in this very context, None for a thread that belongs to nobody."""
     return _current.get()

@@ -57,7 +57,7 @@ def inside(value: Any) -> Inside | None:
         elif (
             not isinstance(value, type)
             and not is_invoker(value)
-            and (wrapped := _attribute(value, "__wrapped__")) is not None
+            and (wrapped := _lasting(value, "__wrapped__")) is not None
         ):
             clear = clear or getattr(value, "cache_clear", None)
             value = wrapped
@@ -81,11 +81,21 @@ def _attribute(value: Any, name: str) -> Any:
         return None
 
 
+def _lasting(value: Any, name: str) -> Any:
+    """An attribute, None for one that `__getattr__` makes anew each time: to stub it would stub nothing."""
+    found = _attribute(value, name)
+    if found is None or inspect.getattr_static(value, name, None) is not None:
+        return found
+    again = _attribute(value, name)
+    same = again is found or (isinstance(found, MethodType) and again == found)
+    return found if same else None
+
+
 def functions_of(value: Any) -> Iterator[Inside]:
     """The functions that a tool object holds (a sync and an async one may do the same), else its own methods."""
     found = False
     for name in _FUNCTION_ATTRIBUTES:
-        held = value.get(name) if isinstance(value, Mapping) else _attribute(value, name)
+        held = value.get(name) if isinstance(value, Mapping) else _lasting(value, name)
         # A method of the tool object's class is the framework's, not the tool.
         if held is None or (isinstance(held, MethodType) and held.__self__ is value):
             continue

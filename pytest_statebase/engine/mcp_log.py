@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -242,6 +242,12 @@ def names_of(ledger: Ledger) -> set[str]:
     """Every name under which a tool of the recorded servers may stand in the record."""
     servers = [Server.of_form(form) for form in _forms(ledger)]
     return {name for server in servers for tool in server.calls for name in (tool, f"{server.name}.{tool}")}
+
+
+def unstubbed_servers(ledger: Ledger, stubs: Collection[str]) -> list[str]:
+    """The recorded servers that an agent would start or reach, as far as their tools are not stubbed otherwise."""
+    servers = [Server.of_form(form) for form in _forms(ledger)]
+    return [one.name for one in servers if not one.calls or any(tool not in stubs for tool in one.calls)]
 
 
 def with_hints(cassette: Cassette) -> Cassette:

@@ -2,56 +2,102 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import json
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from difflib import get_close_matches
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..cassette import Cassette
 from ..cassette.plan import tool_of
 from ..errors import ToolError
 from ..ledger import Ledger
 from .agents import BoundAgent
+from .finding import shadowed
+from .holdings import Held, enclosed_in, held_in
 from .inside import functions_of, inside, own_name
-from .mcp_log import names_of
+from .mcp_log import names_of, unstubbed_servers
 from .tools import Tool, is_stubbed, original_code
 
 
 def refuse_live_tools(cassette: Cassette, ledger: Ledger, tools: Iterable[Tool], agent: BoundAgent) -> frozenset[str]:
     """Make sure that the tools which recording and plan name are stubbed, before the agent is called at all.
 
-    An agent that calls its tools through the parameter `tools` is answered by name and needs no function.
+    An agent that calls its tools through the parameter `tools` is answered by name and needs no function: of such a one
+    only the functions that its own code calls are looked at.
     Returns the names for which there is neither stub nor function: a module imported later may bring one (`late`).
     Raises ToolError for a function of that name within reach of the agent that is not stubbed.
     """
     tools = list(tools)
     stubs = {tool.name for tool in tools}
-    if any(tool.adapter is not None for tool in tools):
+    if "mcp:call_tool" in stubs:
         stubs |= names_of(ledger)
-        tools = [tool for tool in tools if tool.adapter is None]
+    elif "tools" not in agent.names:
+        _refuse_servers(ledger, stubs)
+    tools = [tool for tool in tools if tool.adapter is None]
+    _refuse_shadowed(tools, agent)
     named = _named(cassette, ledger) - stubs
-    if not named or "tools" in agent.names:
+    if not named:
+        return frozenset()
+    entry = inspect.unwrap(getattr(agent.entry, "__func__", agent.entry))
+    if "tools" in agent.names:
+        _check(_called_by(entry), named)
         return frozenset()
     for module in _modules(tools, agent):
         check_module(module, named)
+    _check(_held_by(entry, agent.target), named)
     return frozenset(named)
 
 
-def check_module(module: ModuleType, named: Iterable[str]) -> None:
+def check_module(module: ModuleType, named: Container[str]) -> None:
     """Raise ToolError where a module has a function under one of these names that is not stubbed."""
-    for where, names, function in _functions(module):
+    _check(_functions(module), named)
+
+
+def _check(functions: Iterable[tuple[str, tuple[str, ...], FunctionType]], named: Container[str]) -> None:
+    for where, names, function in functions:
         name = next((name for name in names if name in named), None)
         if name is not None and not is_stubbed(function):
             raise ToolError(
-                f"{name} is a tool of the recording, and {module.__name__}:{where} is not stubbed: "
-                "the replay would run it live",
-                remedy=f"Name it in `statebase_tools`: {module.__name__}:{where}",
+                f"{name} is a tool of the recording, and {where} is not stubbed: the replay would run it live",
+                remedy=f"Name it in `statebase_tools`: {where.partition('[')[0].partition(' (')[0]}",
             )
+
+
+def _refuse_servers(ledger: Ledger, stubs: set[str]) -> None:
+    servers = unstubbed_servers(ledger, stubs)
+    if servers:
+        raise ToolError(
+            f"the session was recorded with MCP servers ({', '.join(servers)}), and `mcp` is none of the tools: "
+            "the replay would start or reach them",
+            remedy="Add `mcp` to `statebase_tools`.",
+        )
+
+
+def _refuse_shadowed(tools: Iterable[Tool], agent: BoundAgent) -> None:
+    """Raise ToolError for an object in reach that calls something of its own in place of a stubbed method."""
+    owners = {tool.owner: set[str]() for tool in tools if tool.owner is not None}
+    for tool in tools:
+        if tool.owner is not None:
+            owners[tool.owner].add(tool.function.__name__)
+    homes = {owner.__module__ for owner in owners}
+    for name in (*homes, getattr(agent.entry, "__module__", None)) if owners else ():
+        module = sys.modules.get(name or "")
+        for held in held_in(vars(module), lambda _: False) if module is not None else ():
+            names = set[str]().union(*(owners[base] for base in type(held.value).__mro__ if base in owners))
+            found = shadowed(held.value, names.__contains__) if names else None
+            own = None if found is None else inside(vars(held.value)[found])
+            if found is not None and (own is None or not is_stubbed(own.function)):
+                where = f"{name}:{held.place}.{found}"
+                raise ToolError(
+                    f"{where} is set on the object, in place of the tool {found}: the replay would run it live",
+                    remedy=f"Name it in `statebase_tools` instead of the method of the class: {where}",
+                )
 
 
 def misspelt_tools(cassette: Cassette, ledger: Ledger, tools: Iterable[Tool]) -> list[str]:
@@ -170,16 +216,70 @@ def is_own(module: ModuleType) -> bool:
     return isinstance(file, str) and not file.startswith((*_INSTALLED, _HERE, "<"))
 
 
-def _functions(module: ModuleType) -> Iterator[tuple[str, tuple[str, ...], FunctionType]]:
-    """What the module holds that can be called: where, the names that it may have as a tool, and its function."""
-    for name, value in list(vars(module).items()):
-        if isinstance(value, FunctionType):
-            yield name, (value.__name__,), value
-        elif isinstance(value, type):
-            for method, held in vars(value).items() if value.__module__ == module.__name__ else ():
-                found = inside(held)
+_Functions: TypeAlias = Iterator[tuple[str, tuple[str, ...], FunctionType]]
+"""Where it is, the names that it may have as a tool, and the function."""
+
+
+def _functions(module: ModuleType) -> _Functions:
+    """What the module holds that can be called."""
+    home = module.__name__
+    for held in held_in(vars(module), lambda function: function.__module__ == home and not is_stubbed(function)):
+        if not held.depth and isinstance(held.value, type):
+            for method, value in list(vars(held.value).items()) if held.value.__module__ == home else ():
+                found = inside(value)
                 if found is not None:
-                    yield f"{name}.{method}", (found.function.__name__,), found.function
-        elif callable(value) or own_name(value) is not None:
-            for found in [one] if (one := inside(value)) is not None else functions_of(value):
-                yield name, (name, own_name(value) or name, found.function.__name__), found.function
+                    yield f"{home}:{held.name}.{method}", (found.function.__name__,), found.function
+        else:
+            yield from _callables(held, f"{home}:{held.place}")
+
+
+def _callables(held: Held, where: str) -> _Functions:
+    value, name = held.value, held.name
+    if isinstance(value, FunctionType):
+        yield where, (name, value.__name__), value
+    elif not isinstance(value, type) and (callable(value) or own_name(value) is not None):
+        for found in [one] if (one := inside(value)) is not None else functions_of(value):
+            yield where, (name, own_name(value) or name, found.function.__name__), found.function
+
+
+def _held_by(entry: Any, target: Any) -> _Functions:
+    """What the agent itself holds: its attributes, and what its function encloses."""
+    own = inspect.getattr_static(target, "__dict__", None) if not isinstance(target, FunctionType) else None
+    helds = list(held_in(vars(target), lambda _: True)) if own is not None else []
+    if isinstance(entry, FunctionType):
+        enclosed = {held.name: held.value for held in enclosed_in(entry, "")}
+        helds += held_in(enclosed, lambda function: not is_stubbed(function))
+    for held in helds:
+        for _, names, function in _callables(held, ""):
+            yield f"{function.__module__}:{function.__qualname__} (the agent's {held.place})", names, function
+
+
+def _called_by(entry: Any) -> _Functions:
+    """The functions that an agent's code calls by their own names, rather than through its `tools`."""
+    pending, seen = [entry], set()
+    while pending:
+        function = pending.pop()
+        if not isinstance(function, FunctionType) or function in seen:
+            continue
+        seen.add(function)
+        for name, value in _loaded_by(original_code(function), function.__globals__):
+            if isinstance(value, FunctionType) and "tools" not in inspect.signature(value).parameters:
+                yield f"{value.__module__}:{value.__qualname__}", (name, value.__name__), value
+                pending += [value] if value.__module__ == function.__module__ else []
+
+
+def _loaded_by(code: CodeType, namespace: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The globals that code names, and what it names of modules among them."""
+    module: Any = None
+    for instruction in dis.get_instructions(code):
+        name, held = instruction.argval, None
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            held = namespace.get(name)
+        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and module is not None:
+            held = vars(module).get(name)
+        if held is not None:
+            yield name, held
+        module = held if isinstance(held, ModuleType) else None
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _loaded_by(const, namespace)

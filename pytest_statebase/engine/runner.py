@@ -34,7 +34,7 @@ from .options import Clock, Mode, ReplayOptions, Simulator, Unrecorded, make_opt
 from .reach import doubtful_moves, misspelt_tools, refuse_live_tools, texts_for_objects
 from .remains import keep_guard
 from .reshape import reshaped
-from .tools import Tool, stubbed, with_marked
+from .tools import Tool, stub_kin, stubbed, with_marked
 from .turn import TurnRun
 from .upkeep import unused_rules, upkeep_of
 from .web.doorway import door_here
@@ -191,6 +191,7 @@ class _Replays:
                 fork = self._fork(self.point if fork is None else ForkPoint("turn", turn.number))
                 agent = self._agent(fork, stack)
             fork.catch_up(turn)
+            stub_kin()
             run = TurnRun(fork, agent, self.agent.name, turn)
             yield run
             self.observed.append(run.observed)

@@ -53,6 +53,10 @@ class Tool:
     """Marked in the code as one that may run for a call without an answer."""
     adapter: Callable[[FunctionType], Callable[..., Any]] | None = field(default=None, repr=False)
     """Makes what answers the calls of a function that is a way to tools rather than one; it gets the original."""
+    owner: type | None = field(default=None, repr=False)
+    """The class that holds the method: overrides in its subclasses are tools, too."""
+    is_behind: bool = False
+    """It stands behind a wrapper that is the tool: calls from within the wrapper are none of their own."""
     signature: inspect.Signature = field(init=False)
     stub: tuple[CodeType, CodeType] | None = field(init=False, default=None)
     """The code that was stubbed last and the code that stubs it."""

@@ -25,7 +25,7 @@ from ..engine.offer import Offer
 from ..engine.snapshot import error_record, snapshot
 from ..engine.strands import Strand, current_strand, recording_strands
 from ..engine.streams import AWAITED, Stream, Watch
-from ..engine.tools import Tool, current, find_tools, stubbed, with_marked
+from ..engine.tools import Tool, current, find_tools, stub_kin, stubbed, with_marked
 from ..engine.web.doorway import door_here
 from ..engine.web.stateapi import StateApi
 from ..engine.web.stateapi import api_hosts as hosts_of_api
@@ -75,6 +75,7 @@ def record_session(
     )
     with stubbed(recording.tools), intercepted(door_here), ExitStack() as stack:
         for said in inputs:
+            stub_kin()
             recording.turn(said, stack)
     exchanges = recording.traffic.exchanges() if http is not None else []
     if http is not None:

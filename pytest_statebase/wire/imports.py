@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Container, Sequence
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -25,6 +25,8 @@ _lock = threading.Lock()
 class _Here(threading.local):
     names: frozenset[str] = frozenset()
     """What this thread is looking for: other finders ask all finders in their turn."""
+    found: frozenset[int] = frozenset()
+    """The modules that it executes and that a finder has found: they are told of by it."""
 
 
 _here = _Here()
@@ -84,9 +86,26 @@ class _Loader:
         module.__loader__ = self._loader
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
-        self._loader.exec_module(module)
+        before = _here.found
+        _here.found = before | {id(module)}
+        try:
+            self._loader.exec_module(module)
+        finally:
+            _here.found = before
         for told in self._told:
             told(module)
+
+
+def _exec_module(loader: SourceFileLoader, module: ModuleType) -> None:
+    """For modules that are made of a file without any finder (`spec_from_file_location`)."""
+    super(SourceFileLoader, loader).exec_module(module)
+    if id(module) not in _here.found:
+        for one in list(_listeners):
+            if one.names is None or module.__name__ in one.names:
+                one.told(module)
+
+
+_FROM_FILES: Any = SourceFileLoader
 
 
 def listen(told: Told, names: Container[str] | None = None) -> None:
@@ -95,6 +114,7 @@ def listen(told: Told, names: Container[str] | None = None) -> None:
         _listeners.append(_Listener(told, names))
         if _FINDER not in sys.meta_path:
             sys.meta_path.insert(0, _FINDER)
+            _FROM_FILES.exec_module = _exec_module
 
 
 def listen_no_more(told: Told) -> None:
@@ -103,3 +123,5 @@ def listen_no_more(told: Told) -> None:
         _listeners[:] = [one for one in _listeners if one.told is not told]
         if not _listeners and _FINDER in sys.meta_path:
             sys.meta_path.remove(_FINDER)
+            if vars(SourceFileLoader).get("exec_module") is _exec_module:
+                del _FROM_FILES.exec_module
