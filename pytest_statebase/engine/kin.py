@@ -54,8 +54,6 @@ def overrides_in(owner: type, stub_of: StubOf) -> Iterator[Tool]:
         found = inside(value)
         where = f"{owner.__module__}:{owner.__qualname__}.{name}"
         if found is None:
-            if isinstance(value, (type, property)):
-                continue
             raise ToolError(
                 f"{where} takes the place of the tool {overridden.name}, and is a {type(value).__name__}, which cannot "
                 "be stubbed: the replay would run it live",
