@@ -439,32 +439,32 @@ def in_stock(item: str) -> str:
 # --- what is left over -------------------------------------------------------------------------------------------
 
 
-def late(item: str) -> str:
-    LIVE.append("late")
+def too_late(item: str) -> str:
+    LIVE.append("too_late")
     return "live"
 
 
 def test_what_a_replay_left_behind_runs_nothing_after_its_end() -> None:
     go, threads, refused = threading.Event(), [], []
-    original = late.__code__
+    original = too_late.__code__
 
     def work() -> None:
         go.wait(10)
         try:
-            late("a")
+            too_late("a")
         except pytest_statebase.UnrecordedCall as error:
             refused.append(str(error))
 
     def agent(user_input: str) -> str:
         threads.append(threading.Thread(target=work))
         threads[-1].start()
-        return late("a")
+        return too_late("a")
 
-    source, tools = called("late", item="a"), [f"{HERE}:late"]
+    source, tools = called("too_late", item="a"), [f"{HERE}:too_late"]
     assert replay(source, agent, tools=tools).verdicts == {"unchanged": 1}
     # Whoever belongs to no replay calls the tool itself.
-    assert late("b") == "live"
-    assert LIVE == ["late"]
+    assert too_late("b") == "live"
+    assert LIVE == ["too_late"]
     LIVE.clear()
     go.set()
     for one in threads:
@@ -474,6 +474,6 @@ def test_what_a_replay_left_behind_runs_nothing_after_its_end() -> None:
     # Nothing is left any more: the first call restores the function.
     threads.clear()
     gc.collect()
-    assert late("c") == "live"
-    assert late.__code__ is original
+    assert too_late("c") == "live"
+    assert too_late.__code__ is original
     LIVE.clear()
