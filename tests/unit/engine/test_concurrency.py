@@ -236,12 +236,17 @@ def test_originals_are_back_after_any_ending() -> None:
     assert "5 passed" in done.stdout
 
 
+def stubbed_by_two(item: str) -> str:
+    """Of one test alone: what others leave behind keeps their stubs."""
+    return "live"
+
+
 def test_a_tool_stubbed_by_two_is_restored_by_the_last() -> None:
-    code = look.__code__
-    first, second = stubbed(find_tools(TOOLS)), stubbed(find_tools(TOOLS))
+    code, tools = stubbed_by_two.__code__, [f"{__name__}:stubbed_by_two"]
+    first, second = stubbed(find_tools(tools)), stubbed(find_tools(tools))
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
-    assert look.__code__ is not code
+    assert stubbed_by_two.__code__ is not code
     second.__exit__(None, None, None)
-    assert look.__code__ is code
+    assert stubbed_by_two.__code__ is code

@@ -343,7 +343,7 @@ class Listed:
         return "live"
 
 
-REACHED: dict[str, Any] = {"by_key": _work, "deep": {"more": [Listed()]}, "text": "by_text", "class": Listed}
+REACHED: dict[str, Any] = {"by_key": _work, "deep": {"more": [Listed()]}, "no_text": "by_text", "no_class": Listed}
 by_alias = _work
 HIDDEN = [_enclosing()]
 
@@ -363,8 +363,8 @@ def test_an_unnamed_tool_in_a_registry_or_under_an_alias_is_refused(tool: str, w
 
 
 def test_data_under_the_name_of_a_tool_is_none() -> None:
-    assert replay(called("text", item="a"), lambda user_input: "recorded").verdicts == {"changed": 1}
-    assert replay(called("class", item="a"), lambda user_input: "recorded").verdicts == {"changed": 1}
+    assert replay(called("no_text", item="a"), lambda user_input: "recorded").verdicts == {"changed": 1}
+    assert replay(called("no_class", item="a"), lambda user_input: "recorded").verdicts == {"changed": 1}
 
 
 def test_what_the_agent_itself_holds_is_looked_at() -> None:
