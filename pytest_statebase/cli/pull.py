@@ -144,6 +144,10 @@ def _facts(found: Found) -> str:
     return ", ".join(facts)
 
 
+_LEFT = ("passed", "expired", "failed")
+"""Outcomes after which no session of a failure is there; any other counts against `--limit`, in a later run too."""
+
+
 class _Run:
     """What is said of one run."""
 
@@ -161,7 +165,8 @@ class _Run:
         self._wanted = len(found)
         self._bar.expect(len(found))
         for one in self._bar.count(found):
-            if self._most is not None and self.counts["pulled"] >= self._most:
+            there = self.counts.total() - sum(self.counts[what] for what in _LEFT)
+            if self._most is not None and there >= self._most:
                 break
             self._bar.about(one.id)
             outcome = pulling.one(one)

@@ -30,7 +30,10 @@ _SLOWEST = 4
 _LONGEST_WAIT = 3600.0
 _LONG = 2.0
 """Seconds from which on it is said why nothing happens."""
-_REPEATED = frozenset({408, 425, 429, 500, 502, 503, 504})
+_REPEATED = frozenset({408, 425, 429})
+"""Besides 5xx."""
+_FINAL = frozenset({501, 505})
+"""Of 5xx: the service will not do it the next time either."""
 _RESUME = "What was pulled so far is kept: run the same command again to go on."
 
 
@@ -183,7 +186,7 @@ class Api:
             raise Stopped(f"the service sends elsewhere (HTTP {status})", where=self.base_url, remedy=remedy)
         error = _error(clean)
         said = shorten(str(error.get("message") or "")) or f"HTTP {status}"
-        if status in _REPEATED:
+        if status in _REPEATED or (status >= 500 and status not in _FINAL):
             after = retry_after(response.headers, error, self._limits.now())
             raise _Again(f"the service answers {status} ({said})", after, is_limit=status == 429)
         if status == 401:

@@ -102,6 +102,8 @@ class _Reader:
         self._initial = initial_state(versions, pulled.turns, pulled.traces)
         later = [version for version in versions if version["version"] > 0]
         self._traced = Traced(pulled.turns, later, pulled.traces)
+        added = [trace for trace in pulled.traces if trace.get("action") == "turn.added"]
+        self._actors = {text_of(trace.get("resource_id")): text_of(trace.get("actor")) for trace in added}
         places = places_of(pulled.turns, later, self._traced, self._initial)
         self.aligned = counted(places)
         self._beside: dict[int, list[_Placed]] = {}
@@ -146,7 +148,7 @@ class _Reader:
         if text is not None:
             yield from told_calls(text, calls)
             if text.get("partial") is not True:
-                yield _added(text, number)
+                yield _added(text, number, self._actors.get(text_of(text.get("id"))))
 
     def _take(self, slot: int) -> list[_Placed]:
         """What has that slot, in order."""
@@ -283,7 +285,7 @@ def _content(said: Any) -> Any:
     return {"type": "text", **kept} if set(kept) - {"type"} else ABSENT
 
 
-def _added(turn: Object, number: int) -> TurnAdded:
+def _added(turn: Object, number: int, actor: str | None) -> TurnAdded:
     extra: dict[str, Any] = {"id": turn["id"]} if isinstance(turn.get("id"), str) else {}
     theirs = number_of(turn.get("turn_number"))
     if theirs is not None and theirs != number:
@@ -292,6 +294,7 @@ def _added(turn: Object, number: int) -> TurnAdded:
         _content(turn.get("output")),
         reasoning=text_of(turn.get("reasoning")),
         metadata=dict(part(turn, "metadata")) or None,
+        actor=actor,
         at=time_of(turn),
         extra=extra,
     )

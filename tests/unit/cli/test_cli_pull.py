@@ -73,6 +73,9 @@ def test_the_newest(pull: Pull) -> None:
 
 def test_only_so_many_failed_ones(pull: Pull) -> None:
     assert "1 pulled" in pull("--failed", "--limit", "1").stdout
+    before = names()
+    assert "0 pulled, 1 unchanged" in pull("--failed", "--limit", "1").stdout
+    assert names() == before
 
 
 def test_a_dry_run_writes_nothing(pull: Pull) -> None:

@@ -101,6 +101,11 @@ def test_versions_are_placed_by_traces_whatever_the_times_say() -> None:
         assert found.replayable.grade == "fully"
 
 
+def test_a_turn_was_added_by_whom_its_trace_names() -> None:
+    found = pulled(said(1), said(2), traces=[{**trace("turn.added", 2, "turn_1"), "actor": "api_key_sb_abc"}])
+    assert [turn.added.actor for turn in found.imported.ledger.turns if turn.added] == ["api_key_sb_abc", None]
+
+
 def test_traces_without_details_are_enough_where_there_is_one_for_each_version() -> None:
     traces = [trace("state.updated"), trace("turn.added", about="turn_1"), trace("state.updated")]
     found = pulled(said(1), versions=[version(0), version(1), version(2)], traces=traces)

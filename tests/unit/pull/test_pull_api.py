@@ -55,12 +55,18 @@ def test_limits_are_no_failures() -> None:
     assert (found, len(slept)) == ({"a": 1}, 20)
 
 
-@pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
+@pytest.mark.parametrize("status", [408, 500, 502, 503, 504, 507, 520, 524, 529])
 def test_failures_are_repeated_with_longer_pauses(status: int) -> None:
     found, slept, _ = asked_until([*[error(status)] * 5, {"a": 1}])
     assert found == {"a": 1}
     assert slept == sorted(slept)
     assert slept[-1] >= 8
+
+
+@pytest.mark.parametrize("status", [501, 505])
+def test_what_a_service_never_does_is_asked_for_once(status: int) -> None:
+    with pytest.raises(PullError, match=f"HTTP {status}"):
+        asked_until([error(status), {"a": 1}])
 
 
 def test_but_not_for_ever() -> None:
