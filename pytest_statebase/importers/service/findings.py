@@ -45,6 +45,9 @@ def grade(pulled: Pulled, ledger: Ledger, aligned: Mapping[str, int]) -> Replaya
     previews = sum(isinstance(event, MemoryAdded) and "preview" in event.extra for event in ledger.events)
     if previews:
         reasons.append(f"{_counted(previews, 'memory', 'memories')} known by a preview only")
+    changed = sum(trace.get("action") in ("memory.updated", "memory.deleted") for trace in pulled.traces)
+    if changed:
+        reasons.append(f"{_counted(changed, 'change')} of memories: they are kept as they stood when they were pulled")
     told = [call for turn in ledger.turns for call in turn.calls if _is_told_failure(call)]
     if told:
         reasons.append(

@@ -101,6 +101,15 @@ def test_versions_are_placed_by_traces_whatever_the_times_say() -> None:
         assert found.replayable.grade == "fully"
 
 
+@pytest.mark.parametrize("action", ["memory.updated", "memory.deleted"])
+def test_changed_memories_make_a_session_partly_replayable(action: str) -> None:
+    traces, versions = [trace("session.created", 0), trace("turn.added", 2, "turn_1")], [version(0)]
+    assert pulled(said(1), versions=versions, traces=traces).replayable.grade == "fully"
+    found = pulled(said(1), versions=versions, traces=[*traces, trace(action, 3, "mem_1")]).replayable
+    assert found.grade == "partly"
+    assert found.reasons == ("1 change of memories: they are kept as they stood when they were pulled",)
+
+
 def test_a_turn_was_added_by_whom_its_trace_names() -> None:
     found = pulled(said(1), said(2), traces=[{**trace("turn.added", 2, "turn_1"), "actor": "api_key_sb_abc"}])
     assert [turn.added.actor for turn in found.imported.ledger.turns if turn.added] == ["api_key_sb_abc", None]
