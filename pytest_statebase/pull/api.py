@@ -12,6 +12,7 @@ from ..cassette.redaction import redacted_exchange
 from ..errors import OptionError, PullError
 from ..importers.proposal import shorten
 from ..wire.exchange import Exchange, Request, Response
+from ..wire.retry import may_pass
 from .limits import Limits, retry_after
 
 if TYPE_CHECKING:
@@ -30,10 +31,8 @@ _SLOWEST = 4
 _LONGEST_WAIT = 3600.0
 _LONG = 2.0
 """Seconds from which on it is said why nothing happens."""
-_REPEATED = frozenset({408, 425, 429})
-"""Besides 5xx."""
-_FINAL = frozenset({501, 505})
-"""Of 5xx: the service will not do it the next time either."""
+_PASSING = frozenset({408, 425, 429})
+"""Besides 5xx: what is asked for once more."""
 _RESUME = "What was pulled so far is kept: run the same command again to go on."
 
 
@@ -186,7 +185,7 @@ class Api:
             raise Stopped(f"the service sends elsewhere (HTTP {status})", where=self.base_url, remedy=remedy)
         error = _error(clean)
         said = shorten(str(error.get("message") or "")) or f"HTTP {status}"
-        if status in _REPEATED or (status >= 500 and status not in _FINAL):
+        if may_pass(status, _PASSING):
             after = retry_after(response.headers, error, self._limits.now())
             raise _Again(f"the service answers {status} ({said})", after, is_limit=status == 429)
         if status == 401:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
+
+from ..wire.retry import date_of, seconds_until
 
 _EPOCH, _MILLISECONDS = 1e9, 1e11
 """From here on a number is a time since 1970, in seconds and in milliseconds; below it is seconds from now."""
@@ -47,9 +47,9 @@ def retry_after(headers: Mapping[str, str], error: Mapping[str, Any], now: float
     seconds = _number(header)
     if seconds is not None:
         return max(0.0, seconds)
-    at = _date(header)
+    at = date_of(header)
     if at is not None:
-        return max(0.0, at - _server_time(headers, now))
+        return seconds_until(at, headers.get("date"), now)
     reset = _number(headers.get("x-ratelimit-reset")) if _number(headers.get("x-ratelimit-remaining")) == 0 else None
     return None if reset is None else _until(reset, headers, now)
 
@@ -58,23 +58,7 @@ def _until(reset: float, headers: Mapping[str, str], now: float) -> float:
     if reset < _EPOCH:
         return max(0.0, reset)
     at = reset / 1000 if reset > _MILLISECONDS else reset
-    return max(0.0, at - _server_time(headers, now))
-
-
-def _server_time(headers: Mapping[str, str], now: float) -> float:
-    """The time by the service's own clock, where its answer tells it: ours may be wrong."""
-    told = _date(headers.get("date"))
-    return now if told is None else told
-
-
-def _date(text: str | None) -> float | None:
-    if not text:
-        return None
-    try:
-        found: datetime = parsedate_to_datetime(text)
-    except (ValueError, TypeError):
-        return None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    return seconds_until(at, headers.get("date"), now)
 
 
 def _number(text: str | None) -> float | None:

@@ -9,12 +9,11 @@ import time
 import zlib
 from collections.abc import Callable
 from contextvars import Context
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from ...errors import OptionError
 from ...wire.exchange import Answer, Failure, Response
+from ...wire.retry import date_of, may_pass, seconds_until
 
 TRIES = 6
 LONGEST = 180.0
@@ -26,7 +25,6 @@ _UNREACHED_TRIES = 3
 _FIRST, _STEP_LIMIT = 0.5, 30.0
 _PASSING = frozenset({408, 409, 425, 429})
 """Besides 5xx: answers that may be another one a moment later."""
-_LASTING = frozenset({501, 505})
 _number_of_policy = itertools.count()
 
 
@@ -139,11 +137,8 @@ class WaitPolicy:
         seconds = _number(value)
         if seconds is not None or value is None:
             return seconds
-        then = _moment(value)
-        if then is None:
-            return None
-        now = _moment(answer.header("date"))
-        return max(0.0, then - (self._now() if now is None else now))
+        then = date_of(value)
+        return None if then is None else seconds_until(then, answer.header("date"), self._now())
 
 
 def told(answer: Answer) -> str:
@@ -162,7 +157,7 @@ def _may_pass(answer: Answer) -> bool:
     said = (answer.header("x-should-retry") or "").strip().lower()
     if said in ("true", "false"):
         return said == "true"
-    return answer.status in _PASSING or (answer.status >= 500 and answer.status not in _LASTING)
+    return may_pass(answer.status, _PASSING)
 
 
 def _is_unreached(answer: Answer) -> bool:
@@ -179,11 +174,3 @@ def _number(value: str | None) -> float | None:
     except ValueError:
         return None
     return found if found is not None and 0 <= found < 1e9 else None
-
-
-def _moment(value: str | None) -> float | None:
-    try:
-        moment = parsedate_to_datetime(value or "")
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None

@@ -119,6 +119,7 @@ def test_when_a_window_ends(reset: str, date: str | None, pause: float) -> None:
         ({"retry-after": "9"}, {"retry_after": True}, 9.0),
         ({"retry-after": "Sun, 09 Sep 2001 01:47:00 GMT"}, {}, 20.0),
         ({"retry-after": "later"}, {}, None),
+        ({"retry-after": "Mon, 01 Jan 99999999 00:00:00 GMT"}, {}, None),
         ({"retry-after": "-3"}, {"retry_after": "x"}, 0.0),
         ({}, {"retry_after": float("inf")}, None),
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "8"}, {}, 8.0),
