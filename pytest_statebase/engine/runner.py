@@ -345,7 +345,7 @@ def span_of(
 def cut_short(ledger: Ledger, point: ForkPoint) -> list[str]:
     """A warning where a version is no end of a turn: what its turn did after it, the fork does not know."""
     version = next((one for one in ledger.versions if str(point) == f"version {one.version}"), None)
-    if version is None or version.turn is None:
+    if version is None or version.turn is None or ledger.events[ledger.cut(point) - 1] is not version.event:
         return []
     turn = ledger.turn(version.turn)
     at = next(index for index, event in enumerate(turn.events) if event is version.event)

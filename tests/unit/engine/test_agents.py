@@ -289,3 +289,13 @@ def test_an_agent_that_neither_returns_nor_reports_is_told_of_both_ways() -> Non
     with pytest.raises(AgentError, match="returned nothing") as raised:
         as_reply(None, "bot")
     assert "add_turn" in str(raised.value)
+
+
+def test_the_start_is_in_the_middle_of_no_turn() -> None:
+    """Also where a record counts its first update as version 0."""
+    ledger = Ledger([SessionCreated("s"), TurnStarted(1, {"type": "text", "content": "x"})])
+    for event in (StateUpdated(0, {"n": 1}), ToolCalled("look", {}, 1), TurnAdded({"type": "text", "content": "done"})):
+        ledger.append(event)
+    result = replay(Cassette.from_ledger(ledger), lambda user_input, state: "done")
+    assert [turn.turn for turn in result.turns] == [1]
+    assert not any("is in the middle of" in text for text in result.warnings)
