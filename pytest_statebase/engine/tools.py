@@ -190,7 +190,7 @@ def _install(tool: Tool) -> None:
     patch = _patches.get(tool.function)
     if patch is None:
         patch = _patches[tool.function] = _Patch(tool.function.__code__, tool)
-    if patch.count == (tool.function in _kept):
+    if _stub_of(tool.function) is None:
         patch.tool = tool
         if tool.stub is None or tool.stub[0] is not patch.code:
             original = twin(tool.function, patch.code)
