@@ -137,14 +137,15 @@ def json_structure(text: str) -> Any:
         return None
     try:
         structure = json.loads(text)
-        if json.dumps(structure) != text or _depth(structure) > _MAX_JSON_DEPTH:
+        if json.dumps(structure) != text or depth_of(structure) > _MAX_JSON_DEPTH:
             return None
     except (ValueError, RecursionError):
         return None
     return structure
 
 
-def _depth(structure: Any) -> int:
+def depth_of(structure: Any) -> int:
+    """How many containers of a plain JSON value stand inside one another, at most; a scalar counts as one."""
     depth, level = 0, [structure]
     while level:
         depth += 1

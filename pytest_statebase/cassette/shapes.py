@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import NoneType
 from typing import Any
 
@@ -56,7 +57,7 @@ class MalformedError(Exception):
         return MalformedError(self.what, *keys, *self.keys, remedy=self.remedy)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shape:
     """Which keys an event is written with, in order: key → (field, types that it may have)."""
 
@@ -65,6 +66,11 @@ class Shape:
     defaults: Mapping[str, Any]
     required: frozenset[str]
     keeps_extra: bool
+
+    @cached_property
+    def types(self) -> dict[str, Types]:
+        """By field, the types that it may have; those of `extra` as well."""
+        return {**dict(self.keys.values()), **({"extra": (dict,)} if self.keeps_extra else {})}
 
 
 def _shape(kind: type, **keys: Types | tuple[str, Types]) -> Shape:
@@ -127,7 +133,7 @@ ITEMS = {
     "forked": FORKED,
 }
 """The shape of an event in a list of events, by the key that tells it."""
-_BY_EVENT = {shape.kind: shape for shape in (*ITEMS.values(), SESSION, STARTED, ADDED, ENDED)}
+BY_EVENT = {shape.kind: shape for shape in (*ITEMS.values(), SESSION, STARTED, ADDED, ENDED)}
 _IN_MEMORY = ("content", "type", "tags", "id")
 _OF: Mapping[str, type] = {"after": int, "tags": str}
 """What the lists hold."""
@@ -160,6 +166,24 @@ def decode(shape: Shape, form: Mapping[Any, Any]) -> Any:
         raise MalformedError(f"{missing} is missing") from None
 
 
+def built(shape: Shape, fields: Mapping[str, Any]) -> Any:
+    """The event with these fields, by their own names.
+
+    Raises MalformedError for a value of a wrong type, and for a field that is missing or unknown.
+    """
+    types = shape.types
+    for name, value in fields.items():
+        wanted = types.get(name, ())
+        if wanted is not None and type(value) not in wanted:
+            raise MalformedError(f"`{name}` must be {_named(wanted) or 'no field'}, not {_shown(value)}", name)
+        if type(value) is list and name in _OF:
+            _check_items(name, value)
+    try:
+        return shape.kind(**fields)
+    except TypeError:
+        raise MalformedError("a field is missing") from None
+
+
 def _check_items(key: str, items: list[Any]) -> None:
     for index, item in enumerate(items):
         if type(item) is not _OF[key]:
@@ -179,7 +203,7 @@ def encode(event: Event) -> dict[Any, Any]:
 
     Raises UnstorableError where a key of `extra` has a meaning of its own.
     """
-    shape = _BY_EVENT[type(event)]
+    shape = BY_EVENT[type(event)]
     form: dict[Any, Any] = {}
     for key, (name, _) in shape.keys.items():
         value = getattr(event, name)

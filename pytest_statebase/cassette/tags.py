@@ -21,6 +21,7 @@ from ..values import ABSENT, TypedData, Uncopied, fields_of
 _ESCAPED = re.compile(r"[\\\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\(\\|u[0-9a-f]{4})|\\")
 _ZONED = re.compile(r"(.+)\[([A-Za-z0-9_+/-]+)\]")
+_QUOTIENT = re.compile(r"-?[0-9]+(/[0-9]+)?")
 _SECONDS = re.compile(r"(-?)(\d+)(?:\.(\d{6}))?")
 
 
@@ -75,6 +76,13 @@ def _base64(value: bytes | bytearray) -> str:
 
 def _complex(text: str) -> complex:
     return complex(text)
+
+
+def _fraction(text: str) -> Fraction:
+    # Fraction itself also takes 1e999999999, and computes it.
+    if _QUOTIENT.fullmatch(text) is None:
+        raise ValueError("wanted a quotient such as 3 or -1/3")
+    return Fraction(text)
 
 
 _SCALAR_FORMS: dict[type, tuple[str, Callable[[Any], str]]] = {
@@ -197,7 +205,7 @@ SCALARS: dict[str, Callable[[str], Any]] = {
     "!bytearray": lambda text: bytearray(_unbase64(text)),
     "!uuid": uuid.UUID,
     "!complex": _complex,
-    "!fraction": Fraction,
+    "!fraction": _fraction,
     "!path": Path,
     "!surrogates": lambda text: _ESCAPE.sub(_unescape, text),
 }

@@ -22,6 +22,7 @@ LAYERS = (
     ("report", "recorder", "importers"),
     ("engine",),
     ("compare",),
+    ("journal",),
     ("statebase",),
     ("cassette",),
     ("ledger",),
@@ -29,7 +30,7 @@ LAYERS = (
     ("values", "marks"),
     ("errors",),
 )
-PART_OF = {"hookspecs": "plugin", "events": "ledger", "traces": "ledger"}
+PART_OF = {"hookspecs": "plugin", "events": "ledger", "traces": "ledger", "frames": "ledger"}
 RANK = {name: rank for rank, layer in enumerate(reversed(LAYERS)) for name in layer}
 HEAVY = (
     "deepdiff",

@@ -1,0 +1,402 @@
+"""Takes frames from any thread at once, and writes them to a journal in a thread of its own."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import errno
+import logging
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TypeAlias
+
+from ..frames import Between, Frame, SessionClosed, SessionCut, TurnClosed, frame_at
+from ..statebase.held import timestamp
+from .files import Journal, new_name, prune
+from .limits import Limits
+from .lines import HEADER, Head, checked, line_of
+from .settle import settled
+from .status import Counts, write_status
+from .weight import weigh
+
+Kept: TypeAlias = Callable[[bool], None]
+
+_log = logging.getLogger("pytest_statebase.capture")
+_BATCH_FRAMES, _BATCH_BYTES = 256, 1 << 20
+_MOST_CUT = 100_000
+"""Sessions that are known as cut. Who reads the journal finds the others by the gap that they have."""
+_STATUS_SECONDS = 1.0
+_PRUNE_SECONDS = 600.0
+_FORMAT = 1
+
+
+@dataclass(slots=True, eq=False)
+class _Item:
+    frame: Frame
+    kept: Kept | None
+    size: int
+    is_plain: bool
+
+
+class Writer:
+    """Writes frames to a journal in `directory`, from whatever thread, and never has the caller wait or fail.
+
+    redact: makes of each frame the one that is written; it runs in the writer's thread, and what it is given is settled
+    (see `settle`). A child that the process forks goes on in a journal of its own.
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        redact: Callable[[Frame], Frame] = lambda frame: frame,
+        limits: Limits | None = None,
+    ) -> None:
+        self.directory = Path(directory).absolute()
+        self.limits = limits or Limits()
+        self._redact = redact
+        self._logged: set[str] = set()
+        self._begin()
+        _writers.add(self)
+        atexit.register(_stop, weakref.ref(self))
+
+    def _begin(self) -> None:
+        """Begin a journal that nobody else knows of; nothing is written yet."""
+        self.name, self._process = new_name()
+        self.counts = Counts()
+        self._journal = Journal(self.directory, self.name, self.limits)
+        # Reentrant: a signal handler or a finalizer may put a frame in the middle of a put.
+        self._lock = threading.RLock()
+        self._queue: SimpleQueue[_Item | threading.Event] = SimpleQueue()
+        self._frames = self._bytes = 0
+        self._cut: dict[str, None] = {}
+        """Sessions of which nothing more is taken."""
+        self._broken: dict[str, None] = {}
+        """Those of which nothing more is written, either: for the writer's thread alone."""
+        self._cuts: list[SessionCut] = []
+        """Those that no journal tells yet."""
+        self._number = 0
+        self._thread: threading.Thread | None = None
+        self._is_stopped = False
+        self._started = timestamp()
+        self._told_at = self._pruned_at = 0.0
+        self._is_told = True
+
+    # --- From any thread
+
+    def put(self, frame: Frame, kept: Kept | None = None) -> bool:
+        """Hand a frame over to be written; False, at once, where it will not be.
+
+        kept: called in the writer's thread, with True once the frame stands in the journal, with False where it could
+        not be written. It is not called where the result is False.
+        """
+        try:
+            return self._put(frame, kept)
+        except Exception as error:  # whatever it is, the agent must not see it
+            self._lose(frame, "encoding", f"a frame could not be taken: {_named(error)}")
+            return False
+
+    def _put(self, frame: Frame, kept: Kept | None) -> bool:
+        size, is_plain = weigh(frame)
+        with self._lock:
+            reason = self._refused(frame, size)
+            if reason is None:
+                if self._thread is None:
+                    self._start()
+                self._frames += 1
+                self._bytes += size
+                self._queue.put(_Item(frame, kept, size, is_plain))
+                if type(frame) is SessionClosed:
+                    self._cut.pop(frame.session, None)
+                return True
+        self._lose(frame, reason, _REASONS.get(reason))
+        return False
+
+    def _refused(self, frame: Frame, size: int) -> str | None:
+        if self._is_stopped:
+            return "stopped"
+        limits = self.limits
+        if not _is_content(frame):
+            # What only says that something begins or ends is small, and may take a place more.
+            return None if self._frames < 2 * limits.queue_frames else "queue full"
+        if frame.session in self._cut:
+            return "session cut"
+        if size > limits.frame_bytes:
+            return "too large"
+        if self._frames >= limits.queue_frames or self._bytes + size > max(limits.queue_bytes, size):
+            return "queue full"
+        return None
+
+    def is_cut(self, session: str) -> bool:
+        """Whether something of the session was lost here, so that no more of it is kept."""
+        return session in self._cut
+
+    def waiting(self) -> tuple[int, int]:
+        """How many frames wait to be written, and how many bytes of memory they take, roughly."""
+        return self._frames, self._bytes
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until what was put before is written, or lost; False where that takes longer than `timeout` seconds."""
+        if self._thread is None:
+            return True
+        done = threading.Event()
+        self._queue.put(done)
+        return done.wait(timeout)
+
+    def stop(self, timeout: float | None = None) -> bool:
+        """Write what was put, and end; False where that takes longer than `timeout` seconds (see `Limits`).
+
+        What is put afterwards is refused.
+        """
+        with self._lock:
+            self._is_stopped = True
+            thread = self._thread
+        if thread is None:
+            return True
+        self._queue.put(_END)
+        if thread is threading.current_thread():
+            return False
+        thread.join(self.limits.flush_seconds if timeout is None else timeout)
+        if thread.is_alive():
+            frames, _ = self.waiting()
+            self._tell("stopped", f"the disk was too slow at the end of the program: {frames} frames are not written")
+            return False
+        return True
+
+    def _lose(self, frame: Frame, reason: str, what: str | None) -> None:
+        """Count a frame as lost. From what it says of a session on, nothing more of that is kept."""
+        with self._lock:
+            if type(frame) is TurnClosed:
+                self.counts.lost[reason] += 1
+            self._is_told = False
+            session = frame.session
+            if _is_content(frame) and session not in self._cut and reason not in ("stopped", "session cut"):
+                self.counts.cut += 1
+                _add(self._cut, session)
+                self._cuts.append(SessionCut(session, reason, frame_at(frame) or timestamp()))
+                del self._cuts[:-_MOST_CUT]
+                if self._thread is None:
+                    self._start()
+                self._queue.put(threading.Event())
+        if what is not None:
+            self._tell(reason, what)
+
+    def _tell(self, kind: str, what: str) -> None:
+        with self._lock:
+            self._is_told = False
+            is_first = self.counts.trouble(kind, what) and kind not in self._logged
+            self._logged.add(kind)
+        if is_first:
+            with contextlib.suppress(Exception):  # handlers are strangers
+                _log.warning("%s (%s); told once, and counted in %s", what, kind, self.directory)
+
+    # --- In the writer's own thread
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="statebase-capture", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        going = True
+        while going:
+            batch = self._batch()
+            going = _END not in batch
+            try:
+                self._write([item for item in batch if type(item) is _Item])
+                if not going or time.monotonic() - self._told_at > _STATUS_SECONDS:
+                    self._write_status(ended=not going)
+            except Exception as error:  # capture goes on, whatever it was
+                self._tell("internal", f"the journal met an error of its own: {_named(error)}")
+            for item in batch:
+                if isinstance(item, threading.Event):
+                    item.set()
+        self._journal.close()
+
+    def _batch(self) -> list[_Item | threading.Event]:
+        try:
+            batch = [self._queue.get(timeout=None if self._is_told else _STATUS_SECONDS)]
+        except Empty:
+            return []
+        size = 0
+        with contextlib.suppress(Empty):
+            while len(batch) < _BATCH_FRAMES and size < _BATCH_BYTES:
+                last = batch[-1]
+                if isinstance(last, threading.Event):
+                    break
+                size += last.size
+                batch.append(self._queue.get_nowait())
+        return batch
+
+    def _write(self, items: list[_Item]) -> None:
+        if not items and not self._cuts:
+            return
+        lines: list[bytes] = []
+        ready: list[_Item] = []
+        done: list[_Item] = []
+        try:
+            for item in items:
+                line = self._line(item)
+                if line is not None:
+                    lines.append(line)
+                    ready.append(item)
+            written = self._append(lines) if lines or self._cuts else 0
+            done = ready[:written]
+            for item in ready[written:]:
+                self._break(item.frame, "disk", None)
+        finally:
+            self._release(items, done, lines)
+
+    def _release(self, items: list[_Item], done: list[_Item], lines: list[bytes]) -> None:
+        kept = {id(item) for item in done}
+        with self._lock:
+            self._frames -= len(items)
+            self._bytes -= sum(item.size for item in items)
+            self._is_told = False
+            for item, line in zip(done, lines, strict=False):
+                self.counts.kept.update(frames=1, bytes=len(line), turns=type(item.frame) is TurnClosed)
+                self.counts.kept["events"] += len(getattr(item.frame, "events", ()))
+        for item in items:
+            if item.kept is not None:
+                try:
+                    item.kept(id(item) in kept)
+                except Exception as error:
+                    self._tell("internal", f"who waits for a turn to be kept failed: {_named(error)}")
+
+    def _line(self, item: _Item) -> bytes | None:
+        frame, kind, what = item.frame, "encoding", "a turn could not be made text of"
+        if type(frame) is SessionClosed:
+            self._broken.pop(frame.session, None)
+        elif _is_content(frame) and frame.session in self._broken:
+            self._lose(frame, "session cut", None)
+            return None
+        try:
+            uncopied = 0
+            if not item.is_plain:
+                frame, uncopied = settled(frame)
+            kind, what = "redaction", "the redaction of a turn failed, so that it is not kept"
+            frame = self._redact(frame)
+            kind, what = "encoding", "a turn could not be made text of"
+            line, more = line_of(frame, self._number + 1, time.time())
+        except Exception as error:
+            self._break(item.frame, kind, f"{what}: {_named(error)}")
+            return None
+        self._number += 1
+        if uncopied or more:
+            self.counts.uncopied += max(uncopied, more)
+            self._tell("uncopied", "a part of a value could not be stored: a marker stands in its place")
+        return line
+
+    def _break(self, frame: Frame, reason: str, what: str | None) -> None:
+        """Count a frame as lost that was taken already: those of its session that wait behind it are lost as well."""
+        if _is_content(frame):
+            _add(self._broken, frame.session)
+        self._lose(frame, reason, what)
+
+    def _append(self, lines: list[bytes]) -> int:
+        """Append the lines, with those of sessions that were cut; how many stand in the journal."""
+        with self._lock:
+            cuts, self._cuts = self._cuts, []
+        told = []
+        for cut in cuts:
+            self._number += 1
+            told.append(line_of(cut, self._number, time.time())[0])
+        written, error = 0, None
+        try:
+            self._ready()
+            written, error = self._journal.append([*told, *lines])
+            if self.limits.fsync and error is None:
+                self._journal.sync()
+        except OSError as failed:
+            written, error = 0, failed
+        if error is not None:
+            self._tell("disk", f"the journal cannot be written: {error.strerror or _named(error)}")
+            if error.errno == errno.EFBIG:
+                self._journal.close()
+        with self._lock:
+            self._cuts[:0] = cuts[written:]
+        return max(0, written - len(told))
+
+    def _ready(self) -> None:
+        before = self._journal.path
+        self._number += 1
+        payload = f'{{"journal":{_FORMAT},"process":"{self._process}","pid":{os.getpid()},"started":"{self._started}"}}'
+        self._journal.ready(checked(Head(HEADER, self._number, "", time.time()), payload))
+        now = time.monotonic()
+        if before != self._journal.path or now - self._pruned_at > _PRUNE_SECONDS:
+            self._pruned_at = now
+            self.counts.removed += prune(self.directory, self.limits, self.name)
+
+    def _write_status(self, *, ended: bool) -> None:
+        if self._is_told and not ended:
+            return
+        self._told_at, self._is_told = time.monotonic(), True
+        frames, size = self.waiting()
+        journal = self._journal.path
+        status = {
+            "pid": os.getpid(),
+            "started": self._started,
+            "at": timestamp(),
+            "ended": ended,
+            "journal": journal.name if journal else None,
+            "queue": {"frames": frames, "bytes": size},
+            **self.counts.told(),
+        }
+        try:
+            write_status(self.directory, self.name, status)
+        except OSError as error:
+            self._tell("status", f"the status of the capture cannot be written: {error.strerror or _named(error)}")
+            self._is_told = True
+
+    # --- In a child of fork
+
+    def _forked(self) -> None:
+        self._journal.abandon()
+        stopped = self._is_stopped
+        self._begin()
+        self._is_stopped = stopped
+
+
+_END = threading.Event()
+_REASONS = {
+    "queue full": "turns come faster than they can be written: whole turns are left out",
+    "too large": "a turn is larger than may be kept",
+}
+_writers: weakref.WeakSet[Writer] = weakref.WeakSet()
+
+
+def _is_content(frame: Frame) -> bool:
+    """Whether a session has a gap without it."""
+    return isinstance(frame, (TurnClosed, Between))
+
+
+def _add(sessions: dict[str, None], session: str) -> None:
+    sessions[session] = None
+    if len(sessions) > _MOST_CUT:
+        del sessions[next(iter(sessions))]
+
+
+def _named(error: BaseException) -> str:
+    """The kind of an error: its text may hold what was to be redacted."""
+    return type(error).__qualname__
+
+
+def _stop(found: weakref.ref[Writer]) -> None:
+    writer = found()
+    if writer is not None:
+        with contextlib.suppress(Exception):  # the program ends as it would without a capture
+            writer.stop()
+
+
+def _forked() -> None:
+    for writer in list(_writers):
+        writer._forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
