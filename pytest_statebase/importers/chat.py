@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -40,21 +40,23 @@ def placed(messages: Any, where: str) -> list[tuple[Any, str]]:
     return [(raw, inside(where, index)) for index, raw in enumerate(messages)]
 
 
-def ledger_from_parsed(messages: list[Message], facts: Facts, where: str) -> Ledger:
-    """As `ledger_from_messages`, of messages that are read already."""
-    if not any(message.role != "system" for message in messages):
+def ledger_from_parsed(messages: Sequence[Message | None], facts: Facts, where: str) -> Ledger:
+    """As `ledger_from_messages`, of messages that are read already; None ends a turn, whoever speaks next."""
+    if not any(message is not None and message.role != "system" for message in messages):
         raise ImportFileError("holds no message of a user or an agent", where=where, remedy="Leave the session out.")
     return Ledger(_events(messages, facts))
 
 
-def _events(messages: list[Message], facts: Facts) -> Iterator[Event]:
-    first = next(index for index, message in enumerate(messages) if message.role != "system")
-    prompts = [message.text for message in messages[:first] if message.text is not None]
+def _events(messages: Sequence[Message | None], facts: Facts) -> Iterator[Event]:
+    spoken = [message for message in messages if message is not None]
+    first = next(index for index, message in enumerate(spoken) if message.role != "system")
+    prompts = [message.text for message in spoken[:first] if message.text is not None]
     conversation = _Conversation(facts, prompts[-1] if prompts else None)
-    for message in messages[first:]:
+    beginning = next(index for index, message in enumerate(messages) if message is spoken[first])
+    for message in messages[beginning:]:
         conversation.add(message)
     metadata = {**facts.metadata, **_system(prompts)}
-    at = facts.at or messages[first].at
+    at = facts.at or spoken[first].at
     yield SessionCreated(facts.id, facts.agent, facts.user, at, metadata=metadata or None)
     yield from conversation.finish()
 
@@ -102,7 +104,10 @@ class _Conversation:
         self._number = 0
         self._last_at: str | None = None
 
-    def add(self, message: Message) -> None:
+    def add(self, message: Message | None) -> None:
+        if message is None:
+            self._end_turn()
+            return
         self._last_at = message.at or self._last_at
         match message.role:
             case "system":
@@ -124,6 +129,10 @@ class _Conversation:
         extra = {"system": _one_or_list(self._new_system)} if self._new_system else {}
         at = self._facts.end_at or self._last_at
         return [*self._done, SessionEnded(self._facts.end_reason, unanswered, at, extra)]
+
+    def _end_turn(self) -> None:
+        if self._turn is not None and self._turn.answered:
+            self._close()
 
     def _note_system(self, text: str | None) -> None:
         if text is not None and text != self._system:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ImportFileError
 from ..ledger import Ledger
+from ..wire.exchange import Exchange
+from .grades import Grade
 
 if TYPE_CHECKING:
     from ..cassette import Plan
@@ -42,6 +44,10 @@ class ImportedSession:
     """Comments for the top of the plan."""
     raw: bytes | None = None
     """What the session was made of, to be kept beside its record; None where the source is a file that people have."""
+    grade: Grade | None = None
+    """How far it can be replayed; None where the format holds all that a replay needs."""
+    exchanges: tuple[Exchange, ...] = ()
+    """Its HTTP exchanges and model calls, for `NAME.http.yaml`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,7 @@ class SessionFile:
 
     path: Path
     format: str
-    """`chat`, `statebase`, `tau-bench`, `tau2-bench` or, where its sessions are of several, `mixed`."""
+    """As `detect` names it; `project` where a hook read the file, `mixed` where its sessions are of several."""
     total: int
     """How many sessions it holds, those included that cannot be read."""
     sessions: Iterator[ImportedSession | ImportFileError]

@@ -1,0 +1,69 @@
+"""Which span is inside which, whatever the parents say: none twice, no cycles, orphans on top."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .model import Span
+
+
+class Tree:
+    """The spans of one trace.
+
+    spans: in any order; of two with one id the last that is complete counts.
+    orphans, cycles, duplicates, early: how many spans name a parent that is not there, are their own ancestors, were
+    exported twice, begin before their parent.
+    """
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        self._by_id: dict[str, Span] = {}
+        self.duplicates = 0
+        for span in spans:
+            known = self._by_id.get(span.id)
+            self.duplicates += known is not None
+            if known is None or span.ended is not None or known.ended is None:
+                self._by_id[span.id] = span
+        self._parents: dict[str, str] = {}
+        self.orphans = self.cycles = self.early = 0
+        for span in self._by_id.values():
+            if span.parent is not None and span.parent in self._by_id:
+                self._parents[span.id] = span.parent
+            else:
+                self.orphans += span.parent is not None
+        self._break_cycles()
+        self._count_early()
+
+    @property
+    def spans(self) -> list[Span]:
+        """Each span once, in the order in which they came."""
+        return list(self._by_id.values())
+
+    def parent(self, span: Span) -> Span | None:
+        """The span just above."""
+        above = self._parents.get(span.id)
+        return None if above is None else self._by_id[above]
+
+    def above(self, span: Span) -> Iterator[Span]:
+        """The spans that hold a span, the nearest first."""
+        parent = self.parent(span)
+        while parent is not None:
+            yield parent
+            parent = self.parent(parent)
+
+    def _break_cycles(self) -> None:
+        done: set[str] = set()
+        for start in list(self._by_id):
+            path: dict[str, None] = {}
+            at: str | None = start
+            while at is not None and at not in done and at not in path:
+                path[at] = None
+                at = self._parents.get(at)
+            if at is not None and at in path:
+                del self._parents[at]
+                self.cycles += 1
+            done.update(path)
+
+    def _count_early(self) -> None:
+        for child, parent in self._parents.items():
+            began, around = self._by_id[child].time, self._by_id[parent].time
+            self.early += began is not None and around is not None and began < around

@@ -1,0 +1,236 @@
+"""A conversation of spans → what was said and called in it, trace by trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ...values import ABSENT
+from ..messages import Message
+from .calls import Joiner
+from .content import merged, messages_of, spoken
+from .model import Conversation, Span
+from .transcript import Entry, Transcript, answer_entry, words
+from .tree import Tree
+
+
+class Told:
+    """What one trace is known to have begun and ended with."""
+
+    def __init__(self, number: int, spans: list[Span]) -> None:
+        self.number = number
+        self.spans = spans
+        self.tree = Tree(spans)
+        self.generations = list(self._generations())
+        self.top = self._top()
+        self.input = None if self.top is None else spoken(self.top.input, "user")
+        self.heard = False
+        """A user's message of this trace is known."""
+        self.runs: set[str] = set()
+        """The outermost agents' spans that have heard a user's message."""
+        self.answered = False
+
+    def _generations(self) -> Iterator[Span]:
+        """The calls of models (one that is inside another is the same call); else the agents that tell messages."""
+        found = [span for span in self.spans if span.kind == "generation" and _tells(span)]
+        ids = {span.id for span in found}
+        outer = [span for span in found if not any(above.id in ids for above in self.tree.above(span))]
+        if outer:
+            yield from outer
+            return
+        agents = [span for span in self.spans if span.kind in ("agent", "root") and isinstance(span.input, list)]
+        ids = {span.id for span in agents}
+        yield from (span for span in agents if not any(above.id in ids for above in self.tree.above(span)))
+
+    def _top(self) -> Span | None:
+        """The outermost span that is no call and knows what the agent was handed or gave back."""
+        for span in self.spans:
+            if span.kind not in ("generation", "tool", "retriever") and _tells(span):
+                above = [one for one in self.tree.above(span) if _tells(one)]
+                if not above:
+                    return span
+        return None
+
+    @property
+    def goes_on(self) -> bool:
+        """Its models were told something: where nothing of it is new, the trace continues a turn of another one."""
+        return any(isinstance(span.input, list) and span.input for span in self.generations)
+
+    def tool_around(self, span: Span) -> Span | None:
+        """The tool's span inside which something happened."""
+        return next((above for above in self.tree.above(span) if above.kind == "tool"), None)
+
+    def agent_of(self, span: Span) -> str | None:
+        """Which agent did something."""
+        return next((one.agent for one in (span, *self.tree.above(span)) if one.agent is not None), None)
+
+    def run_of(self, span: Span) -> str | None:
+        """The outermost agent's span that holds a span."""
+        runs = [one.id for one in (span, *self.tree.above(span)) if one.kind == "agent"]
+        return runs[-1] if runs else None
+
+
+class Reading:
+    """Puts a conversation together."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.entries: list[Entry] = []
+        """In order, with the calls joined to the tools' spans."""
+        self.traces: list[Told] = []
+        self.system: list[str] = []
+        self.injected = self.unplaced = 0
+        self.main = Transcript()
+        self._sides: list[tuple[str | None, Transcript]] = []
+        self._joiner = Joiner()
+        for number, spans in enumerate(conversation.turns):
+            self._read(Told(number, spans))
+
+    def _read(self, told: Told) -> None:
+        self.traces.append(told)
+        start = len(self.entries)
+        for span in told.generations:
+            self._generation(span, told)
+        if not told.heard and not told.goes_on and told.top is not None and told.input is not None:
+            self._add_first(told, told.top, told.input, start)
+        new = self.entries[start:]
+        _prefer_told(new, told)
+        self._joiner.open(new)
+        made = self._joiner.join(told)
+        self.entries[start:] = in_time([*new, *made])
+
+    def _add_first(self, told: Told, top: Span, text: str, start: int) -> None:
+        message = Message("user", top.where, [{"type": "text", "content": text}], at=top.began)
+        entry = Entry(message, told.number, top.time)
+        self.main.add(entry)
+        self.entries.insert(start, entry)
+        told.heard = True
+
+    def _generation(self, span: Span, told: Told) -> None:
+        heard = messages_of(span.input, f"{span.where}: input" if span.where else "input")
+        answer = messages_of(span.output, f"{span.where}: output" if span.where else "output")
+        thread, inside = self._thread(span, heard, told)
+        is_main = thread is self.main
+        history = [message for message in heard if message.role != "system"]
+        new = self._new(thread, history, told) if is_main else thread.unsaid(history, thread.align(history))
+        if is_main:
+            self._hear_system(heard)
+        takes_user = is_main and self._takes_user(span, told)
+        for message in merged([*new]):
+            self._add(message, span, told, thread, inside, takes_user=takes_user, repeated=True)
+        for message in answer:
+            self._add(message, span, told, thread, inside, takes_user=False, repeated=False)
+
+    def _thread(self, span: Span, heard: list[Message], told: Told) -> tuple[Transcript, Span | None]:
+        """The conversation that a call of a model carries on: the user's, or one of the agents among themselves."""
+        inside = told.tool_around(span)
+        history = [message for message in heard if message.role != "system"]
+        begun = any(entry.turn == told.number and not entry.aside for entry in self.main.entries[-64:])
+        if inside is None and (not history or not begun or _related(self.main, history)):
+            return self.main, None
+        key = None if inside is None else inside.id
+        for known, thread in reversed(self._sides[-64:]):
+            if known == key and (inside is not None or _related(thread, history)):
+                return thread, inside
+        self._sides.append((key, Transcript()))
+        return self._sides[-1][1], inside
+
+    def _new(self, thread: Transcript, history: list[Message], told: Told) -> list[Message]:
+        places = thread.align(history)
+        first = not told.heard and not any(entry.turn == told.number for entry in thread.entries[-64:])
+        tail = _last_said(history)
+        if first and tail < len(history):
+            places[tail:] = [None] * (len(history) - tail)
+        if first and history and thread.entries and all(place is None for place in places):
+            begin = tail if tail < len(history) else _last_said(history[: _last_user(history) + 1])
+            self.unplaced += begin > 0
+            return history[begin:]
+        return thread.unsaid(history, places)
+
+    def _hear_system(self, heard: list[Message]) -> None:
+        prompts = [message.text for message in heard if message.role == "system" and message.text]
+        if prompts and (not self.system or self.system[-1] != prompts[-1]):
+            self.system.append(prompts[-1])
+
+    def _takes_user(self, span: Span, told: Told) -> bool:
+        """Whether a user's message in a history is the user's: of a run of an agent only what began it is."""
+        run = told.run_of(span)
+        return not told.heard or (told.input is None and (run is None or run not in told.runs))
+
+    def _add(
+        self,
+        message: Message,
+        span: Span,
+        told: Told,
+        thread: Transcript,
+        inside: Span | None,
+        *,
+        takes_user: bool,
+        repeated: bool,
+    ) -> None:
+        if message.role == "tool":
+            thread.dropped += not answer_entry(thread.entries, message)
+            return
+        if message.role == "system":
+            return
+        aside = thread is not self.main
+        if message.role == "user" and not aside and not takes_user:
+            self.injected += 1
+            aside = True
+        at = span.began if message.role == "user" else span.ended or span.began
+        entry = Entry(replace(message, at=message.at or at), told.number, span.time, told.agent_of(span), aside=aside)
+        for call in entry.calls:
+            call.inside = inside
+        entry.span = None if repeated else span
+        thread.add(entry)
+        self.entries.append(entry)
+        if message.role == "user" and not aside:
+            told.heard = True
+            run = told.run_of(span)
+            if run is not None:
+                told.runs.add(run)
+        elif message.role == "assistant" and not aside:
+            told.answered = True
+
+
+def _prefer_told(entries: list[Entry], told: Told) -> None:
+    """Where the agent put the user's words into a longer prompt, the words themselves."""
+    entry = next((one for one in reversed(entries) if one.message.role == "user" and not one.aside), None)
+    text = (entry.message.text or "") if entry is not None else ""
+    if entry is not None and told.input is not None and told.input != text and told.input in text:
+        entry.message = words(entry.message, told.input)
+
+
+def in_time(entries: Iterable[Entry]) -> list[Entry]:
+    """Entries by time; the messages keep their order among each other, whatever their clocks say."""
+    latest = float("-inf")
+    keyed: list[tuple[float, int, Entry]] = []
+    for index, entry in enumerate(entries):
+        time = latest if entry.time is None else entry.time
+        if not entry.made:
+            latest = time = max(latest, time)
+        keyed.append((time, index, entry))
+    return [entry for _, _, entry in sorted(keyed, key=lambda one: one[:2])]
+
+
+def _tells(span: Span) -> bool:
+    return span.input is not ABSENT or span.output is not ABSENT
+
+
+def _related(thread: Transcript, history: list[Message]) -> bool:
+    return any(place is not None for place in thread.align(history)) or _only_results(history)
+
+
+def _only_results(history: list[Message]) -> bool:
+    return all(message.role == "tool" for message in history)
+
+
+def _last_user(history: list[Message]) -> int:
+    return next((index for index in reversed(range(len(history))) if history[index].role == "user"), 0)
+
+
+def _last_said(history: list[Message]) -> int:
+    """Where the user's last messages begin, if the history ends with them; else its length."""
+    index = len(history)
+    while index > 0 and history[index - 1].role == "user":
+        index -= 1
+    return index
