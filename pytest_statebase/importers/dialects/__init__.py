@@ -1,0 +1,6 @@
+"""Messages in whatever form frameworks log them → chat messages."""
+
+from .read import chat_messages
+from .tools import tool_definitions
+
+__all__ = ["chat_messages", "tool_definitions"]

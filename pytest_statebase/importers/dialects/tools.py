@@ -1,0 +1,73 @@
+"""The tools that a model was offered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .blocks import is_definition
+from .text import NOT_JSON, from_json
+
+_DEPTH = 6
+_LISTS = ("tools", "functions", "available_tools", "function_declarations", "functionDeclarations", "function_tools")
+_HOLDERS = ("config", "invocation_params", "model_request_parameters", "kwargs", "toolConfig", "model_kwargs")
+_SCHEMAS = ("parameters", "parameters_json_schema", "input_schema", "inputSchema", "parametersJsonSchema")
+
+
+def tool_definitions(*values: Any) -> tuple[dict[str, Any], ...]:
+    """The tools that a request, or what was logged beside it, offers: {name, description, parameters}, each name once.
+
+    Never raises, whatever the values.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for value in values:
+        for tool in _tools(value, _DEPTH):
+            found.setdefault(tool["name"], tool)
+    return tuple(found.values())
+
+
+def _tools(value: Any, depth: int) -> Iterator[dict[str, Any]]:
+    if isinstance(value, str):
+        value = from_json(value)
+    if depth <= 0 or value is NOT_JSON:
+        return
+    if isinstance(value, list):
+        for item in value:
+            yield from _offered(item, depth)
+    elif isinstance(value, Mapping):
+        for key in _LISTS:
+            items = value.get(key)
+            for item in items if isinstance(items, list) else ():
+                yield from _definitions(item, depth)
+        for key in _HOLDERS:
+            if isinstance(value.get(key), Mapping):
+                yield from _tools(value[key], depth - 1)
+
+
+def _offered(item: Any, depth: int) -> Iterator[dict[str, Any]]:
+    """A definition that stands between the messages (LangChain), or alone in a list."""
+    if isinstance(item, str):
+        item = from_json(item)
+    if not isinstance(item, Mapping):
+        return
+    content = item.get("content")
+    if item.get("role") == "tool" and isinstance(content, Mapping) and is_definition(content):
+        yield from _definitions(content, depth)
+    elif "role" not in item and is_definition(item):
+        yield from _definitions(item, depth)
+
+
+def _definitions(item: Any, depth: int) -> Iterator[dict[str, Any]]:
+    if isinstance(item, str):
+        item = from_json(item)
+    if not isinstance(item, Mapping):
+        return
+    inner = next((item[key] for key in ("function", "toolSpec") if isinstance(item.get(key), Mapping)), item)
+    name = inner.get("name")
+    if isinstance(name, str) and name:
+        schema = next((inner[key] for key in _SCHEMAS if isinstance(inner.get(key), Mapping)), None)
+        schema = schema["json"] if schema is not None and schema.keys() == {"json"} else schema
+        tool = {"name": name, "description": inner.get("description"), "parameters": schema}
+        yield {key: value for key, value in tool.items() if value is not None}
+    elif depth > 0:
+        yield from _tools({key: item[key] for key in _LISTS if key in item}, depth - 1)
