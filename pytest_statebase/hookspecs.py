@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,4 +17,16 @@ def pytest_statebase_agent(cassette: Cassette) -> Any:
 
     Asked where neither --statebase-agent nor a fixture `statebase_agent` of the project names one.
     `cassette.plan.agent` is the agent's name in production.
+    """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_statebase_import(path: Path, data: Any) -> Any:
+    """The sessions of a file in a format of the project's own; None leaves the file to others.
+
+    Asked by `pytest-statebase import` for every file, before the formats that it knows itself.
+    data: what the file holds: a JSON value, of JSON Lines a list of them, the text of what is no JSON, bytes of what is
+    no text.
+    Return a list (or generator), each item an `importers.ImportedSession`, a `Ledger`, a list of chat messages, or a
+    mapping with `messages` and what else is known (`id`, `agent_id`, `user_id`, `created_at`, `metadata`).
     """

@@ -12,6 +12,8 @@ import click
 from ..errors import ImportFileError, StatebaseError, UnstorableError
 from ..importers import ImportedSession, import_file
 from ..importers.store import Store, Tally
+from .grades import Grades
+from .hooks import project_hooks
 from .output import counted, say, warn
 from .progress import Progress
 
@@ -32,59 +34,82 @@ from .progress import Progress
     metavar="NAME",
     help="Only sessions with this name or id; may have * in it, may be given several times.",
 )
-def command(files: tuple[Path, ...], out: Path, wanted: tuple[str, ...]) -> None:
+@click.option("--all", "every", is_flag=True, help="Also write sessions that are graded as unusable.")
+def command(files: tuple[Path, ...], out: Path, wanted: tuple[str, ...], every: bool) -> None:
     """Make cassettes of recorded sessions.
 
     FILES are JSON or JSON Lines, plain or gzipped: chat messages as OpenAI has them (a list of messages, or mappings
-    with `messages`), result files of tau-bench and tau2-bench, or what `pull` kept (NAME.pulled.json).
+    with `messages`), result files of tau-bench and tau2-bench, what `pull` kept (NAME.pulled.json), or whatever a hook
+    pytest_statebase_import of the project reads.
 
     Each session becomes a record (NAME.record.yaml, the evidence) and a proposed plan (NAME.session.yaml, yours to
-    edit). A statebase.yaml with the tools that were seen is proposed where there is none. What exists is never
-    written over: a record with the same content counts as unchanged, one with other content is refused.
+    edit), its model calls an HTTP recording (NAME.http.yaml). Sessions are graded replayable, partial or unusable,
+    with what is missing and what would mend it; unusable ones are not written. A statebase.yaml with the tools that
+    were seen is proposed where there is none. What exists is never written over: a record with the same content counts
+    as unchanged, one with other content is refused.
 
-    Exit code 1 where a session could not be read or was refused; the others are imported all the same.
+    Exit code 1 where a session could not be read or was refused, or all are unusable; the others are imported all the
+    same.
     """
-    store = Store(out)
-    passed_over: list[str] = []
-    failures = _import_all(files, store, wanted, passed_over)
+    run = _Run(Store(out), wanted, every)
+    run.all(files)
+    store, failures, passed_over = run.store, run.failures, run.passed_over
     store.finish()
     for failure in failures:
         warn(f"Not imported: {failure}")
+    for line in run.grades.lines(all_written=every):
+        say(line)
     say(_summary(store.tally, len(failures), out))
-    if wanted and not store.tally.sessions:
+    if wanted and not store.tally.sessions and passed_over:
         near = [name for one in wanted for name in get_close_matches(one, passed_over, 3, 0.3)] or passed_over[:3]
         warn(f"No session is called {' or '.join(wanted)}. Some of the {len(passed_over):,}: {', '.join(near)}.")
         raise click.exceptions.Exit(1)
-    if failures:
+    if failures or not store.tally.sessions:
         raise click.exceptions.Exit(1)
 
 
-def _import_all(
-    files: tuple[Path, ...], store: Store, wanted: tuple[str, ...], passed_over: list[str]
-) -> list[StatebaseError]:
-    failures: list[StatebaseError] = []
-    for session in _with_progress(files):
-        if isinstance(session, ImportFileError):
-            failures.append(session)
-            continue
+class _Run:
+    """What is imported in one run, and what is not."""
+
+    def __init__(self, store: Store, wanted: tuple[str, ...], every: bool) -> None:
+        self.store = store
+        self.grades = Grades()
+        self.failures: list[StatebaseError] = []
+        self.passed_over: list[str] = []
+        self._wanted = wanted
+        self._every = every
+
+    def all(self, files: tuple[Path, ...]) -> None:
+        for session in _with_progress(files):
+            if isinstance(session, ImportFileError):
+                self.failures.append(session)
+            elif self._is_wanted(session):
+                self._add(session)
+            else:
+                self.passed_over.append(session.name)
+
+    def _is_wanted(self, session: ImportedSession) -> bool:
         names = (session.name, session.ledger.id)
-        if wanted and not any(fnmatchcase(name, pattern) for name in names for pattern in wanted):
-            passed_over.append(session.name)
-            continue
+        return not self._wanted or any(fnmatchcase(name, pattern) for name in names for pattern in self._wanted)
+
+    def _add(self, session: ImportedSession) -> None:
+        self.grades.add(session)
+        if session.grade is not None and session.grade.level == "unusable" and not self._every:
+            return
         try:
-            store.add(session)
+            self.store.add(session)
         except (ImportFileError, UnstorableError) as error:
-            failures.append(error)
-    return failures
+            self.failures.append(error)
 
 
 def _with_progress(files: tuple[Path, ...]) -> Iterator[ImportedSession | ImportFileError]:
     """The sessions of all files; a progress bar on stderr where that is a terminal."""
+    hook = project_hooks("pytest_statebase_import")
     with Progress("sessions") as bar:
         for path in files:
             bar.about(path.name)
             try:
-                sessions = import_file(path)
+                sessions = import_file(path, hook=hook)
             except ImportFileError as error:
                 yield error
                 continue

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import ImportFileError
 from .chat import ledger_from_messages
 from .files import inside, read_documents, stem_of
+from .hooked import ImportHook, sessions_of_hook
 from .messages import time_text
 from .model import Facts, ImportedSession, SessionFile
 from .names import Names, safe_name
@@ -52,15 +53,20 @@ def detect(data: Any) -> str | None:
     return None
 
 
-def import_file(path: str | Path) -> SessionFile:
+def import_file(path: str | Path, *, hook: ImportHook | None = None) -> SessionFile:
     """Read the sessions of a file, whatever known format it has, one by one.
 
     path: JSON or JSON Lines, plain or gzipped.
+    hook: asked first, `hook(path=…, data=…)`: the sessions of a format of the project's own, None for any other file
+        (see `pytest_statebase_import`).
 
     A session that cannot be read comes as its ImportFileError, between the others.
     Raises ImportFileError where nothing of the file can be read.
     """
     path = Path(path)
+    own = sessions_of_hook(hook, path, _of_project) if hook is not None else None
+    if own is not None:
+        return SessionFile(path, "project", len(own), iter(own))
     documents = read_documents(path)
     found = [session for where, document in _joined(documents, path) for session in _find(document, where, path)]
     if not found:
@@ -122,6 +128,13 @@ def _session_of(item: Any, where: str, path: Path) -> _Found | ImportFileError:
         case {"role": _}:
             return _Found("chat", lambda name: _chat_session({}, [item], where, name))
     return ImportFileError("is no session of a format that is known", where=where, remedy=_REMEDY)
+
+
+def _of_project(item: Any, where: str, path: Path, name: str) -> ImportedSession:
+    found = _session_of(item, where, path)
+    if isinstance(found, ImportFileError):
+        raise found
+    return found.read(name)
 
 
 def _chat_session(holder: Mapping[str, Any], messages: Any, where: str, name: str) -> ImportedSession:

@@ -52,13 +52,36 @@ def read_documents(path: Path) -> list[tuple[str, Any]]:
     return [(str(path), document)]
 
 
-def _read_text(path: Path) -> str:
+def read_any(path: Path) -> Any:
+    """What a file of whatever format holds: a JSON value, of JSON Lines a list of them, else its text, else bytes.
+
+    Raises ImportFileError where it cannot be read, or is a damaged archive.
+    """
+    data = _read_bytes(path)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data
+    if not text.strip():
+        return text
+    whole = _parse(text, path)
+    if not isinstance(whole, ImportFileError):
+        return whole
+    lines = _first_lines(text, path)
+    values = [value for _, value in lines or () if not isinstance(value, ImportFileError)]
+    return values if lines and len(values) == len(lines) else text
+
+
+def _read_bytes(path: Path) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ImportFileError(f"cannot be read: {error.strerror or error}", where=str(path)) from None
-    if data[:2] == b"\x1f\x8b":
-        data = _unzip(data, path)
+    return _unzip(data, path) if data[:2] == b"\x1f\x8b" else data
+
+
+def _read_text(path: Path) -> str:
+    data = _read_bytes(path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

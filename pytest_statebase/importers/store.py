@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..errors import FileError, ImportFileError, StatebaseError
-from ..ledger import Ledger
+from ..errors import FileError, HttpError, ImportFileError, StatebaseError
+from ..ledger import Ledger, SessionCreated
 from ..values import freeze
+from ..wire.exchange import Exchange
+from .grades import notes_of
 from .model import ImportedSession
 from .names import Names
 from .proposal import defaults_text
 
-_RECORD, _RAW = ".record.yaml", ".pulled.json"
+_RECORD, _RAW, _HTTP = ".record.yaml", ".pulled.json", ".http.yaml"
 
 
 @dataclass(slots=True)
@@ -34,7 +36,7 @@ class Tally:
 
 
 class Store:
-    """Writes sessions into a directory, each as a record with a proposed plan beside it.
+    """Writes sessions into a directory, each as a record with a proposed plan beside it, and its HTTP exchanges.
 
     out: the directory; it is made when the first file is written.
     """
@@ -50,17 +52,21 @@ class Store:
     def add(self, session: ImportedSession) -> None:
         """Write one session.
 
-        Raises ImportFileError where a record of this session exists with other content, UnstorableError where a
-        value has no form in a record, FileError where nothing can be written.
+        Raises ImportFileError where a record or HTTP recording of this session exists with other content,
+        UnstorableError where a value has no form in a record, FileError where nothing can be written.
         """
         from ..cassette import write_plan, write_record
 
+        if session.exchanges:
+            session = _with_http(session)
         path, is_new = self._place(session)
         self._make_directory()
         self._sweep(path.name.removesuffix(_RECORD))
         # First what all the rest can be made from: who is stopped in between goes on from there.
         if session.raw is not None:
             self._keep(path.with_name(path.name.removesuffix(_RECORD) + _RAW), session.raw)
+        if session.exchanges:
+            self._keep_http(path.with_name(path.name.removesuffix(_RECORD) + _HTTP), session.exchanges)
         if is_new:
             write_record(path, session.ledger)
         self._count_file(is_new)
@@ -68,7 +74,7 @@ class Store:
         plan = path.with_name(path.name.removesuffix(_RECORD) + ".session.yaml")
         plan_is_new = not plan.exists()
         if plan_is_new:
-            write_plan(plan, session.plan, notes=session.notes)
+            write_plan(plan, session.plan, notes=[*session.notes, *notes_of(session.grade)])
         self._count_file(plan_is_new)
 
     def finish(self) -> None:
@@ -91,7 +97,7 @@ class Store:
         """Remove what a run that was killed in the middle of writing left of these files."""
         from ..cassette.files import temporary_prefix
 
-        prefixes = tuple(temporary_prefix(stem + end) for end in (_RECORD, _RAW, ".session.yaml", ".yaml"))
+        prefixes = tuple(temporary_prefix(stem + end) for end in (_RECORD, _RAW, _HTTP, ".session.yaml", ".yaml"))
         for path in [path for path in self._left if path.name.startswith(prefixes)]:
             path.unlink(missing_ok=True)
             self._left.remove(path)
@@ -110,6 +116,29 @@ class Store:
             self.tally.refused += 1
             remedy = "It is never written over: give another --out, or delete that file."
             raise ImportFileError("the session was pulled before, with other content", where=str(path), remedy=remedy)
+        self._count_file(is_new)
+
+    def _keep_http(self, path: Path, exchanges: tuple[Exchange, ...]) -> None:
+        """Write the HTTP recording.
+
+        Raises ImportFileError where one is there with other content.
+        """
+        from ..cassette import read_http, write_http
+        from ..cassette.httpwrite import written
+
+        is_new = not path.exists()
+        if is_new:
+            write_http(path, exchanges)
+        else:
+            try:
+                stored = read_http(path).exchanges
+            except HttpError:
+                stored = ()
+            if stored != tuple(map(written, exchanges)):
+                self.tally.refused += 1
+                remedy = "It is never written over: import into another directory, or delete that file."
+                what = "an HTTP recording of the session exists with other content"
+                raise ImportFileError(what, where=str(path), remedy=remedy)
         self._count_file(is_new)
 
     def _make_directory(self) -> None:
@@ -160,6 +189,23 @@ class Store:
         self.tally.turns += len(ledger.turns)
         self.tally.calls += len(calls)
         self.tally.tools.update(call.tool for call in calls)
+
+
+def _with_http(session: ImportedSession) -> ImportedSession:
+    """The session with its exchanges freed of secrets, and a record that says that they belong to it."""
+    from ..cassette.redaction import all_known, redacted_exchange
+
+    known: tuple[str, ...] = ()
+    for exchange in session.exchanges:
+        known = all_known(known, exchange.request)
+    created, *events = session.ledger.events
+    if not isinstance(created, SessionCreated):
+        raise ImportFileError("the session has no beginning", where=session.name)
+    return replace(
+        session,
+        ledger=Ledger([replace(created, http=True), *events]),
+        exchanges=tuple(redacted_exchange(exchange, known) for exchange in session.exchanges),
+    )
 
 
 def _content(ledger: Ledger) -> object:

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_statebase.cassette import load_cassette, read_record
-from pytest_statebase.errors import ImportFileError
+from pytest_statebase.errors import HttpError, ImportFileError
 from pytest_statebase.importers import ImportedSession
 from pytest_statebase.importers.chat import ledger_from_messages
+from pytest_statebase.importers.grades import Reason, graded
 from pytest_statebase.importers.model import Facts
 from pytest_statebase.importers.proposal import defaults_text, propose_plan
 from pytest_statebase.importers.store import Store
+from pytest_statebase.wire.exchange import Exchange, Request, Response
 
 
 def session(name: str = "refund", answer: str = "Hello", *, id: str | None = None) -> ImportedSession:
@@ -153,3 +157,47 @@ def test_defaults_name_every_tool_and_decide_nothing(tmp_path: Path) -> None:
 
 def test_defaults_where_no_tool_was_called() -> None:
     assert defaults_text({}).startswith("#")
+
+
+def with_http(answer: str = "Hello", key: str = "sk-live-0123456789abcdef") -> ImportedSession:
+    request = Request("POST", "https://api.example.com/v1/x", (("Authorization", f"Bearer {key}"),), b'{"a": 1}')
+    response = Response(200, "OK", (("content-type", "application/json"),), json.dumps({"key": key}).encode())
+    return replace(session(answer=answer), exchanges=(Exchange(request, response, turn=1),))
+
+
+def test_exchanges_stand_beside_the_record(tmp_path: Path) -> None:
+    for written in (3, 0):
+        store = Store(tmp_path)
+        store.add(with_http())
+        assert counts(store) == (written, 3 - written, 0)
+    cassette = load_cassette(tmp_path / "refund.session.yaml")
+    assert cassette.ledger.created.http
+    assert cassette.http is not None
+    assert [exchange.turn for exchange in cassette.http.exchanges] == [1]
+    assert b"sk-live" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    (tmp_path / "refund.http.yaml").unlink()
+    with pytest.raises(HttpError, match="is missing"):
+        _ = load_cassette(tmp_path / "refund.session.yaml").http
+
+
+def test_other_exchanges_are_refused(tmp_path: Path) -> None:
+    Store(tmp_path).add(with_http())
+    path = tmp_path / "refund.http.yaml"
+    before = path.read_bytes()
+    other = with_http()
+    other = replace(other, exchanges=(replace(other.exchanges[0], turn=2),))
+    again = Store(tmp_path)
+    with pytest.raises(ImportFileError, match="HTTP recording of the session exists with other content"):
+        again.add(other)
+    assert counts(again) == (0, 0, 1)
+    assert path.read_bytes() == before
+    path.write_bytes(b"interactions: [")
+    with pytest.raises(ImportFileError, match="exists with other content"):
+        Store(tmp_path).add(with_http())
+
+
+def test_a_plan_tells_what_is_missing(tmp_path: Path) -> None:
+    Store(tmp_path).add(replace(session(), grade=graded([Reason("no-results", "1 call has no result", "Turn it on")])))
+    lines = (tmp_path / "refund.session.yaml").read_text(encoding="utf-8").splitlines()
+    assert lines[:2] == ["# Partly replayable:", "# - 1 call has no result. Turn it on"]
+    assert load_cassette(tmp_path / "refund.session.yaml").ledger.turns
