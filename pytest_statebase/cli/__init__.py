@@ -15,6 +15,7 @@ _COMMANDS = {
     "init": "init",
     "pull": "pull",
     "import": "import_",
+    "select": "select",
     "show": "show",
     "timeline": "timeline",
     "status": "status",

@@ -18,6 +18,7 @@ import pytest_statebase
 PACKAGE = Path(pytest_statebase.__file__).parent
 LAYERS = (
     ("plugin", "cli", "testing"),
+    ("selection",),
     ("audit", "pull"),
     ("report", "recorder", "importers"),
     ("engine",),

@@ -1,0 +1,1 @@
+"""Which of many recorded sessions become tests."""
