@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import quote, quote_plus
 
-from ..cassette.personal import Kind, Spot, holds_secret, is_name_of_person, number_spots, spots
+from ..cassette.personal import Kind, Spot, apart, holds_secret, is_name_of_person, number_spots, spots
 from ..cassette.placeholders import Placeholders
 from ..cassette.scrub import scrubbed
 from .subject import Subject
@@ -68,7 +68,7 @@ class Redactor:
     def found(self, text: str, name: str = "", *, is_number: bool = False, from_http: bool = False) -> list[Spot]:
         """Where in a text what has to go stands, in order, none over another."""
         found = [*(number_spots(text, name) if is_number else self._spots(text, name)), *self._literals(text)]
-        return _apart([spot for spot in found if self._wants(spot) and not (from_http and self._is_of_http(spot))])
+        return apart([spot for spot in found if self._wants(spot) and not (from_http and self._is_of_http(spot))])
 
     def spelled(self) -> Redactor:
         """The same, which also knows how values are written in addresses and in JSON."""
@@ -131,15 +131,6 @@ class Redactor:
 
 
 _NEVER = re.compile(r"(?!)")
-
-
-def _apart(found: list[Spot]) -> list[Spot]:
-    """None over another, the first and longest first."""
-    kept: list[Spot] = []
-    for spot in sorted(found, key=lambda spot: (spot.start, -spot.end)):
-        if not kept or spot.start >= kept[-1].end:
-            kept.append(spot)
-    return kept
 
 
 def _spellings(said: str) -> set[str]:

@@ -36,7 +36,28 @@ GRANTED: Final = frozenset({"code", "device_code"})
 """Names of what opens something there, and nothing elsewhere."""
 
 
-def fields_scrubbed(text: str, mark: str) -> str:
+class Hider:
+    """What comes in the place of what is found in a text. This one puts `REDACTED` and `0`."""
+
+    __slots__ = ()
+
+    def secret(self, said: str) -> str:
+        """Instead of a secret, as it is written there."""
+        return REDACTED
+
+    def number(self, said: str) -> str:
+        """Instead of a number that is a secret."""
+        return "0"
+
+    def more(self, text: str) -> str:
+        """The text without what is to go beside secrets."""
+        return text
+
+
+PLAIN: Final = Hider()
+
+
+def fields_scrubbed(text: str, mark: str, hider: Hider = PLAIN) -> str:
     """The text without the values of secret names; mark: what its names and texts stand in, `"` or `'`."""
     pattern = _NAMED[mark]
     # Most texts name few things, many times over.
@@ -45,7 +66,12 @@ def fields_scrubbed(text: str, mark: str) -> str:
     has_pairs = any(name.lower() == "value" for name in names) and any(name.lower() in _NAMING for name in names)
     if not (is_grant or has_pairs or any(is_secret_name(name) or is_doubtful_name(name) for name in names)):
         return text
-    return put(text, _hidden(text, pattern, mark, is_grant=is_grant))
+    places = _hidden(text, pattern, mark, is_grant=is_grant)
+    return put(text, ((start, end, _instead(text[start:end], hider, is_number)) for start, end, is_number in places))
+
+
+def _instead(said: str, hider: Hider, is_number: bool) -> str:
+    return hider.number(said) if is_number else hider.secret(said)
 
 
 def put(text: str, places: Iterable[tuple[int, int, str]]) -> str:
@@ -59,8 +85,8 @@ def put(text: str, places: Iterable[tuple[int, int, str]]) -> str:
 
 def _hidden(
     text: str, pattern: re.Pattern[str], mark: str, *, is_grant: bool = False
-) -> Iterator[tuple[int, int, str]]:
-    """Where the values of secret names stand, and what comes instead."""
+) -> Iterator[tuple[int, int, bool]]:
+    """Where the values of secret names stand, and whether each is a number."""
     done = holds = last = 0  # `holds`: where the object or list under the secret name `holder` ends
     holder = pair = ""
     for match in pattern.finditer(text):
@@ -128,8 +154,8 @@ def _closing(text: str, at: int, escape: str, mark: str) -> int:
     return len(text)
 
 
-def _values(text: str, match: re.Match[str], mark: str, rule: _Rule) -> Iterator[tuple[int, int, str]]:
-    """Where what is secret under a name stands, and what comes instead."""
+def _values(text: str, match: re.Match[str], mark: str, rule: _Rule) -> Iterator[tuple[int, int, bool]]:
+    """Where what is secret under a name stands, and whether it is a number."""
     at, escape = match.end(), match[2]
     if mark == "'" and text.startswith('"', at + len(escape)):  # as Python shows a text with an apostrophe
         mark = '"'
@@ -138,17 +164,17 @@ def _values(text: str, match: re.Match[str], mark: str, rule: _Rule) -> Iterator
         start, end = at + len(opening), _end(text, at + len(opening), escape, mark)
         is_of_model = end - start <= _TOKEN and _OF_MODELS.match(text, end + len(opening))
         if start < end and not is_of_model and (rule.is_whole or is_secret_value(rule.name, text[start:end])):
-            yield start, end, REDACTED
+            yield start, end, False
     elif not rule.is_whole:
         if (number := _PIN.match(text, at)) and is_secret_value(rule.name, number[0]):
-            yield number.start(), number.end(), "0"
+            yield number.start(), number.end(), True
     elif text.startswith("[", at):
         yield from _items(text, at + 1, escape, mark)
     elif holds_secret_numbers(rule.name) and (number := _NUMBER.match(text, at)):
-        yield number.start(), number.end(), "0"
+        yield number.start(), number.end(), True
 
 
-def _items(text: str, at: int, escape: str, mark: str) -> Iterator[tuple[int, int, str]]:
+def _items(text: str, at: int, escape: str, mark: str) -> Iterator[tuple[int, int, bool]]:
     """The texts of a list, and of the lists in it."""
     opening, level = escape + mark, 1
     while level:
@@ -156,7 +182,7 @@ def _items(text: str, at: int, escape: str, mark: str) -> Iterator[tuple[int, in
         if text.startswith(opening, at):
             start, end = at + len(opening), _end(text, at + len(opening), escape, mark)
             if start < end:
-                yield start, end, REDACTED
+                yield start, end, False
             at = end + len(opening)
         elif text.startswith(("[", "]", ","), at):
             level += {"[": 1, "]": -1, ",": 0}[text[at]]

@@ -7,7 +7,7 @@ providers publish for tests, and the placeholders that stand for redacted values
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -112,17 +112,39 @@ def spots(text: str, name: str = "") -> list[Spot]:
 
     name: the key under which the text stands: a password is known by that alone.
     """
-    if is_secret_name(name) and not _NO_VALUE.fullmatch(text):
+    if is_secret_name(name) and not is_no_value(text):
         return [Spot(Kind.SECRET, 0, len(text), text)]
-    if _is_named(name, _PHONE_NAMES) and _PHONE_LIKE.fullmatch(text):
+    named = name_spots(text, name)
+    if named is not None:
+        return named
+    return apart([*_secrets(text), *personal_spots(text)]) if len(text) > 5 else []
+
+
+def name_spots(text: str, name: str) -> list[Spot] | None:
+    """What a text is by the name that it stands under; None where that tells nothing of it."""
+    if _is_named(name, _PHONE_NAMES) and (not text or _PHONE_LIKE.fullmatch(text)):
         return [Spot(Kind.PHONE, 0, len(text), number)] if (number := _phone(text)) else []
-    found = [*_secrets(text), *_ibans(text), *_cards(text), *_emails(text), *_phones(text)] if len(text) > 5 else []
-    found.sort(key=lambda spot: (spot.start, -spot.end))
+    return None
+
+
+def personal_spots(text: str) -> list[Spot]:
+    """Where personal data stands in a text, none over another, in order."""
+    found = [*_ibans(text), *_cards(text), *_phones(text)]
+    return apart([*found, *_emails(text)] if "@" in text else found)
+
+
+def apart(found: Iterable[Spot]) -> list[Spot]:
+    """None over another, the first and longest first."""
     kept: list[Spot] = []
-    for spot in found:
+    for spot in sorted(found, key=lambda spot: (spot.start, -spot.end)):
         if not kept or spot.start >= kept[-1].end:
             kept.append(spot)
     return kept
+
+
+def is_no_value(text: str) -> bool:
+    """Whether a text is no secret, whatever it stands under: nothing, a mask, what was redacted before."""
+    return _NO_VALUE.fullmatch(text) is not None
 
 
 def number_spots(digits: str, name: str) -> list[Spot]:

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 
 from .fields import REDACTED
 from .personal import Kind, digits_of, iban_remainder, luhn
+from .secrets import prefix_of
 
-_AREAS = (201, 202, 203, 205, 206, 207, 208, 209, 210, 212, 213, 214, 215, 216, 217, 218, 219, 224, 225, 228)
+_AREAS = [area for area in range(201, 990) if area % 100 != 11 and area // 10 % 10 != 9 and area != 555]
+"""Areas that there may be in North America: in each of them 100 numbers are nobody's."""
 
 
 @dataclass(slots=True)
@@ -27,10 +29,10 @@ class Placeholders:
 
     session: str
     taken: Callable[[str], bool] = lambda text: False
-    _numbers: dict[tuple[Kind, str], int] = field(default_factory=dict)
-    _last: Counter[Kind] = field(default_factory=Counter)
+    _numbers: dict[tuple[str, str], int] = field(default_factory=dict)
+    _last: Counter[str] = field(default_factory=Counter)
 
-    def of(self, kind: Kind, identity: str, like: str) -> str:
+    def of(self, kind: str, identity: str, like: str) -> str:
         """What stands for a value: always the same for the same identity, written as `like` is."""
         number = self._numbers.get((kind, identity))
         while number is None:
@@ -40,22 +42,30 @@ class Placeholders:
                 number = self._numbers[kind, identity] = self._last[kind]
         return self._made(kind, number, like)
 
-    def _made(self, kind: Kind, number: int, like: str) -> str:
+    def number(self, kind: str, identity: str, like: str) -> int:
+        """The same for a number."""
+        if kind in _WITH_DIGITS:
+            return int(digits_of(self.of(kind, identity, like)))
+        return int(f"{_NUMBERS}{digits_of(self.of(kind, identity, ''))}")
+
+    def _made(self, kind: str, number: int, like: str) -> str:
         match kind:
             case Kind.EMAIL:
                 return f"email-{number}@{self._tag[:8]}.example.com"
-            case Kind.PHONE:
+            case Kind.PHONE if number <= _PHONES:
                 return self._phone(number, like)
-            case Kind.CARD:
+            case Kind.CARD if number <= _CARDS:
                 return self._card(number, like)
-            case Kind.IBAN:
+            case Kind.IBAN if number < _ACCOUNTS and _IBAN_LIKE.match(like):
                 return self._iban(number, like)
             case Kind.NAME:
                 return f"Person {number}"
             case Kind.USER:
                 return f"user_redacted_{number}"
+            case Kind.SECRET:
+                return f"{prefix_of(like)}{REDACTED}-{number}"
             case _:
-                return f"{REDACTED}-{number}"
+                return f"{REDACTED}-{kind}-{number}"
 
     @property
     def _tag(self) -> str:
@@ -63,8 +73,8 @@ class Placeholders:
 
     def _phone(self, number: int, like: str) -> str:
         """One of those that nobody has, as numbers of North America are written."""
-        area = _AREAS[(int(self._tag[:6], 16) + number // 100) % len(_AREAS)]
-        digits = f"{area}55501{number % 100:02}"
+        area, last = divmod(number - 1 + 100 * (int(self._tag[:6], 16) % len(_AREAS)), 100)
+        digits = f"{_AREAS[area % len(_AREAS)]}55501{(last + 1) % 100:02}"
         is_long = len(digits_of(like)) > 10 or like.startswith("+")
         plus = "+1" if like.startswith("+") else "1" if is_long else ""
         if digits_of(like) == like.removeprefix("+"):
@@ -74,7 +84,7 @@ class Placeholders:
 
     def _card(self, number: int, like: str) -> str:
         """16 digits that no bank gives out, with the check digit that they must have."""
-        digits = f"40000000{int(self._tag[:6], 16) % 10_000:04}{number % 1000:03}"
+        digits = f"40000000{(int(self._tag[:6], 16) % 1000 * 10_000 + number) % _CARD_SPACE:07}"
         digits += str(-luhn(digits + "0") % 10)
         mark = next((char for char in like if char in " -"), "")
         return mark.join([digits[at : at + 4] for at in range(0, 16, 4)])
@@ -88,3 +98,13 @@ class Placeholders:
         found = f"{country}{check:02}{account}"
         mark = next((char for char in like if char in " -"), "")
         return mark.join([found[at : at + 4] for at in range(0, len(found), 4)]) if mark else found
+
+
+_IBAN_LIKE = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9 -]{11,44}$")
+_ACCOUNTS = 1000
+_CARD_SPACE = 10_000_000
+_CARDS = _CARD_SPACE
+_PHONES = 100 * len(_AREAS)
+_WITH_DIGITS = (Kind.PHONE, Kind.CARD)
+_NUMBERS = "9900"
+"""How the placeholders of secret numbers begin."""

@@ -17,12 +17,20 @@ from functools import lru_cache
 from urllib.parse import quote, quote_plus, unquote, urlsplit, urlunsplit
 
 from ..wire.exchange import Answer, Exchange, Failure, Headers, Request, header_of
-from .fields import REDACTED
+from .fields import PLAIN, REDACTED, Hider
 from .gzipped import MAGIC
 from .scrub import Echoes, bytes_scrubbed, gzip_scrubbed, pairs_scrubbed, scrubbed
 from .secrets import is_secret_header, is_secret_parameter, set_own_names
 
-__all__ = ["REDACTED", "Echoes", "all_known", "redacted", "redacted_exchange", "set_secret_names"]
+__all__ = [
+    "REDACTED",
+    "Echoes",
+    "all_known",
+    "redacted",
+    "redacted_exchange",
+    "set_secret_names",
+    "spellings_of",
+]
 
 _SHORTEST = 8
 """Characters from which on a secret is looked for elsewhere; shorter ones are words, too."""
@@ -42,34 +50,39 @@ _UNZIPPED = 1 << 20
 _FRAMES = "application/vnd.amazon.eventstream"
 
 
-def redacted(request: Request, known: Echoes = ()) -> Request:
+def redacted(request: Request, known: Echoes = (), hider: Hider = PLAIN) -> Request:
     """The request without its secrets. known: those of other requests, which it may repeat (see `all_known`)."""
-    return _request(request, _together(_echoes(request), known))
+    return _request(request, _together(_echoes(request), known), hider)
 
 
-def redacted_exchange(exchange: Exchange, known: Echoes = ()) -> Exchange:
-    """Request and answer without their secrets, those of the request that the answer repeats included."""
+def redacted_exchange(exchange: Exchange, known: Echoes = (), hider: Hider = PLAIN) -> Exchange:
+    """Request and answer without their secrets, those of the request that the answer repeats included.
+
+    hider: what comes in the place of what is found in addresses and bodies.
+    """
     echoes = _together(_echoes(exchange.request), known)
-    return replace(exchange, request=_request(exchange.request, echoes), answer=_answer(exchange.answer, echoes))
+    request, answer = _request(exchange.request, echoes, hider), _answer(exchange.answer, echoes, hider)
+    return replace(exchange, request=request, answer=answer)
 
 
-def _request(request: Request, echoes: Echoes) -> Request:
-    headers, body = _message(request.headers, request.body, echoes)
-    return Request(request.method, _url(request.url, echoes), headers, body)
+def _request(request: Request, echoes: Echoes, hider: Hider) -> Request:
+    headers, body = _message(request.headers, request.body, echoes, hider)
+    return Request(request.method, _url(request.url, echoes, hider), headers, body)
 
 
-def _answer(answer: Answer, echoes: Echoes) -> Answer:
+def _answer(answer: Answer, echoes: Echoes, hider: Hider) -> Answer:
     if isinstance(answer, Failure):
-        return replace(answer, message=scrubbed(answer.message, echoes))
+        return replace(answer, message=scrubbed(answer.message, echoes, hider=hider))
     echoes = _worth([*echoes, *_cookies(answer.headers)])
-    headers, body = _message(answer.headers, answer.body, echoes)
-    cut = None if answer.cut is None else scrubbed(answer.cut, echoes)
+    headers, body = _message(answer.headers, answer.body, echoes, hider)
+    cut = None if answer.cut is None else scrubbed(answer.cut, echoes, hider=hider)
     return replace(answer, headers=headers, body=body, cut=cut)
 
 
-def _message(headers: Headers, body: bytes, echoes: Echoes) -> tuple[Headers, bytes]:
-    clean = _body(body, header_of(headers, "content-type") or "", echoes) if body else body
-    fields = tuple([(name, _header(name, value, echoes)) for name, value in headers])
+def _message(headers: Headers, body: bytes, echoes: Echoes, hider: Hider) -> tuple[Headers, bytes]:
+    clean = _body(body, header_of(headers, "content-type") or "", echoes, hider) if body else body
+    header = _header if hider is PLAIN else _header.__wrapped__
+    fields = tuple([(name, header(name, value, echoes, hider)) for name, value in headers])
     if len(clean) != len(body):
         length = str(len(clean))
         fields = tuple((name, length if name.lower() == "content-length" else value) for name, value in fields)
@@ -146,6 +159,12 @@ def _worth(values: Iterable[str]) -> Echoes:
     return tuple(sorted(kept, key=_longest_first))
 
 
+def spellings_of(secrets: Iterable[str]) -> Echoes:
+    """How secrets may be written in texts, addresses and JSON, the longest first."""
+    found = {spelled for value in secrets for spelled in (value, *(() if value.isalnum() else _spellings(value)))}
+    return tuple(sorted(found, key=_longest_first))
+
+
 def _spellings(value: str) -> Iterator[str]:
     """In addresses and in JSON."""
     yield from (
@@ -164,7 +183,7 @@ def _is_odd(value: str) -> bool:
 
 
 @lru_cache(4096)
-def _header(name: str, value: str, echoes: Echoes) -> str:
+def _header(name: str, value: str, echoes: Echoes, hider: Hider) -> str:
     low = name.lower()
     if low == "cookie":
         return "; ".join(_cookie(part.strip()) for part in value.split(";"))
@@ -173,7 +192,7 @@ def _header(name: str, value: str, echoes: Echoes) -> str:
     if is_secret_header(low):
         scheme, credentials = _scheme(value)
         return f"{scheme} {REDACTED}" if scheme else REDACTED if credentials else value
-    return scrubbed(value, echoes)
+    return scrubbed(value, echoes, hider=hider)
 
 
 def _scheme(value: str) -> tuple[str, str]:
@@ -192,47 +211,53 @@ def _set_cookie(text: str) -> str:
     return f"{_cookie(pair)}{sign}{attributes}"
 
 
-def _url(url: str, echoes: Echoes) -> str:
+def _url(url: str, echoes: Echoes, hider: Hider) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return scrubbed(url, echoes)
+        return scrubbed(url, echoes, hider=hider)
     host = parts.netloc
     if "@" in host:
         host = f"{REDACTED}@{host.rpartition('@')[2]}"
-    query = pairs_scrubbed(parts.query, echoes) if parts.query else ""
-    path = "/".join([scrubbed(part, echoes) for part in scrubbed(parts.path, echoes).split("/")])
-    fragment = pairs_scrubbed(parts.fragment, echoes) if parts.fragment else ""
+    query = pairs_scrubbed(parts.query, echoes, hider=hider) if parts.query else ""
+    path = "/".join([_segment(part, echoes, hider) for part in scrubbed(parts.path, echoes, hider=hider).split("/")])
+    fragment = pairs_scrubbed(parts.fragment, echoes, hider=hider) if parts.fragment else ""
     if (host, query, path, fragment) == (parts.netloc, parts.query, parts.path, parts.fragment):
         return url
     return urlunsplit((parts.scheme, host, path, query, fragment))
 
 
+def _segment(part: str, echoes: Echoes, hider: Hider) -> str:
+    said = unquote(part)
+    clean = scrubbed(said, echoes, hider=hider)
+    return part if clean == said else quote(clean, safe="")
+
+
 # --- Bodies
 
 
-def _body(body: bytes, kind: str, echoes: Echoes) -> bytes:
+def _body(body: bytes, kind: str, echoes: Echoes, hider: Hider) -> bytes:
     if kind.partition(";")[0].strip().lower() == _FRAMES:
-        return _frames(body, echoes)
+        return _frames(body, echoes, hider)
     if body.startswith(MAGIC):
-        return gzip_scrubbed(body, lambda inside: _content(inside, kind, echoes, is_zipped=True), _UNZIPPED)
-    return _content(body, kind, echoes, is_zipped=False)
+        return gzip_scrubbed(body, lambda inside: _content(inside, kind, echoes, hider, is_zipped=True), _UNZIPPED)
+    return _content(body, kind, echoes, hider, is_zipped=False)
 
 
-def _content(body: bytes, kind: str, echoes: Echoes, *, is_zipped: bool) -> bytes:
+def _content(body: bytes, kind: str, echoes: Echoes, hider: Hider, *, is_zipped: bool) -> bytes:
     name = kind.partition(";")[0].strip().lower()
 
     def clean(text: str, echoes: Echoes) -> str:
         if name == "application/x-www-form-urlencoded" and not text.startswith(_JSON_BEGINS):
-            return pairs_scrubbed(text, echoes, is_zipped=is_zipped)
+            return pairs_scrubbed(text, echoes, is_zipped=is_zipped, hider=hider)
         if name.startswith("multipart/"):
-            text = _parts(text, kind)
-        return scrubbed(text, echoes, is_zipped=is_zipped)
+            text = _parts(text, kind, hider)
+        return scrubbed(text, echoes, is_zipped=is_zipped, hider=hider)
 
     return bytes_scrubbed(body, echoes, clean)
 
 
-def _parts(text: str, kind: str) -> str:
+def _parts(text: str, kind: str, hider: Hider) -> str:
     """A multipart body without the values of secret names."""
     said = _BOUNDARY.search(kind)
     first = _FIRST_BOUNDARY.search(text)
@@ -240,10 +265,10 @@ def _parts(text: str, kind: str) -> str:
         return text
     boundary = f"--{said[1]}" if said and f"--{said[1]}" in text else first[0].rstrip("- \t")
     split = re.split(rf"^({re.escape(boundary)}(?:--)?[ \t]*\r?$)", text, flags=re.MULTILINE)
-    return "".join([_part(part) if number and number % 2 == 0 else part for number, part in enumerate(split)])
+    return "".join([_part(part, hider) if number and number % 2 == 0 else part for number, part in enumerate(split)])
 
 
-def _part(part: str) -> str:
+def _part(part: str, hider: Hider) -> str:
     blank = _BLANK_LINE.search(part)
     if blank is None:
         return part
@@ -251,10 +276,10 @@ def _part(part: str) -> str:
     value = part[blank.end() :].removesuffix("\n").removesuffix("\r")
     if not value or not any(is_secret_parameter(name, "") for name in names):
         return part
-    return part[: blank.end()] + REDACTED + part[blank.end() + len(value) :]
+    return part[: blank.end()] + hider.secret(value) + part[blank.end() + len(value) :]
 
 
-def _frames(body: bytes, echoes: Echoes) -> bytes:
+def _frames(body: bytes, echoes: Echoes, hider: Hider) -> bytes:
     """An AWS event stream, whose frames tell their lengths and check sums."""
     out, at = [], 0
     while at + 16 <= len(body):
@@ -262,11 +287,11 @@ def _frames(body: bytes, echoes: Echoes) -> bytes:
         if total < 16 + size or at + total > len(body):
             break
         head, payload = body[at + 12 : at + 12 + size], body[at + 12 + size : at + total - 4]
-        clean = _body(payload, "", echoes) if payload else payload
+        clean = _body(payload, "", echoes, hider) if payload else payload
         out.append(body[at : at + total] if clean == payload else _frame(head, clean))
         at += total
     # What was cut off, or is none: an error may be JSON whatever its type says.
-    return b"".join([*out, _body(body[at:], "", echoes)])
+    return b"".join([*out, _body(body[at:], "", echoes, hider)])
 
 
 def _frame(head: bytes, payload: bytes) -> bytes:

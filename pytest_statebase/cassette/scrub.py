@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from urllib.parse import quote, unquote_plus
 
-from .fields import GRANTED, GRANTING, REDACTED, fields_scrubbed, put
+from .fields import GRANTED, GRANTING, PLAIN, REDACTED, Hider, fields_scrubbed, put
 from .gzipped import MAGIC, gzip_cleaned
 from .secrets import (
     FORMATS,
@@ -46,31 +46,31 @@ _USER = re.compile(r"(?<=://)[^\s/@:\"'?#]*:[^\s/@\"'?#]+(?=@)")
 _ELEMENT = re.compile(r"<([\w.-]+:)?([\w.-]+)(\s[^<>]*)?>([^<>]+)(?=</)", re.ASCII)
 
 
-def scrubbed(text: str, echoes: Echoes = (), depth: int = 0, *, is_zipped: bool = False) -> str:
+def scrubbed(text: str, echoes: Echoes = (), depth: int = 0, *, is_zipped: bool = False, hider: Hider = PLAIN) -> str:
     """The text without its secrets.
 
-    depth: how often it was base64; is_zipped: whether it was gzip.
+    depth: how often it was base64; is_zipped: whether it was gzip; hider: what comes instead.
     """
     for echo in echoes:
         if echo in text:
-            text = text.replace(echo, REDACTED)
+            text = text.replace(echo, hider.secret(echo))
     if len(text) < 6:
         return text
     if '"' in text:
-        text = fields_scrubbed(text, '"')
+        text = fields_scrubbed(text, '"', hider)
     if "':" in text:
-        text = fields_scrubbed(text, "'")
+        text = fields_scrubbed(text, "'", hider)
     if "=" in text:
-        text = _PARAMETER.sub(_parameter, text)
+        text = _PARAMETER.sub(lambda match: _parameter(match, hider), text)
     if "://" in text and "@" in text:
-        text = _USER.sub(REDACTED, text)
+        text = _USER.sub(lambda match: hider.secret(match[0]), text)
     if "</" in text:
-        text = _ELEMENT.sub(_element, text)
-    text = _keys(text, echoes, depth, is_zipped)
+        text = _ELEMENT.sub(lambda match: _element(match, hider), text)
+    text = _keys(hider.more(text), echoes, depth, is_zipped, hider)
     # Only now: base64 of more than the secret is still to be read before.
     for echo in _in_base64(echoes):
         if echo in text:
-            text = text.replace(echo, REDACTED)
+            text = text.replace(echo, hider.secret(echo))
     return text
 
 
@@ -109,44 +109,44 @@ def gzip_scrubbed(data: bytes, clean: Callable[[bytes], bytes], least: int = 0) 
     return REDACTED.encode() if after is None else after
 
 
-def _kept(match: re.Match[str]) -> str:
-    return match["kept"] + REDACTED
+def _kept(match: re.Match[str], hider: Hider) -> str:
+    return match["kept"] + hider.secret(match[0][len(match["kept"]) :])
 
 
-def _parameter(match: re.Match[str]) -> str:
+def _parameter(match: re.Match[str], hider: Hider) -> str:
     begin, name, value = match.groups()
-    return f"{begin}{name}={REDACTED}" if is_secret_parameter(unquote_plus(name), value) else match[0]
+    return f"{begin}{name}={hider.secret(value)}" if is_secret_parameter(unquote_plus(name), value) else match[0]
 
 
-def _element(match: re.Match[str]) -> str:
+def _element(match: re.Match[str], hider: Hider) -> str:
     if not is_secret_name(match[2]) or not match[4].strip():
         return match[0]
-    return f"<{match[1] or ''}{match[2]}{match[3] or ''}>{REDACTED}"
+    return f"<{match[1] or ''}{match[2]}{match[3] or ''}>{hider.secret(match[4])}"
 
 
-def pairs_scrubbed(text: str, echoes: Echoes, *, is_zipped: bool = False) -> str:
+def pairs_scrubbed(text: str, echoes: Echoes, *, is_zipped: bool = False, hider: Hider = PLAIN) -> str:
     """The same for a query or a form, where only the values that change are encoded anew."""
     pairs = text.split("&")
     is_grant = any(pair.partition("=")[0] in GRANTING for pair in pairs)
-    return "&".join([_pair(pair, echoes, is_zipped, is_grant) for pair in pairs])
+    return "&".join([_pair(pair, echoes, is_zipped, is_grant, hider) for pair in pairs])
 
 
-def _pair(pair: str, echoes: Echoes, is_zipped: bool, is_grant: bool) -> str:
+def _pair(pair: str, echoes: Echoes, is_zipped: bool, is_grant: bool, hider: Hider) -> str:
     name, sign, raw = pair.partition("=")
     if not raw:
-        return scrubbed(pair, echoes, is_zipped=is_zipped)
+        return scrubbed(pair, echoes, is_zipped=is_zipped, hider=hider)
     value = unquote_plus(raw)
     if is_secret_parameter(unquote_plus(name), value) or (is_grant and name in GRANTED):
-        return f"{name}{sign}{REDACTED}"
-    clean = scrubbed(value, echoes, is_zipped=is_zipped)
-    name = scrubbed(name, echoes)
+        return f"{name}{sign}{quote(hider.secret(value), safe='')}"
+    clean = scrubbed(value, echoes, is_zipped=is_zipped, hider=hider)
+    name = scrubbed(name, echoes, hider=hider)
     return f"{name}{sign}{raw if clean == value else quote(clean, safe='')}"
 
 
 # --- Runs of letters and digits
 
 
-def _keys(text: str, echoes: Echoes, depth: int, is_zipped: bool) -> str:
+def _keys(text: str, echoes: Echoes, depth: int, is_zipped: bool, hider: Hider) -> str:
     """The text without what looks like a key, wherever it stands."""
     data = text.encode("utf-8", "surrogatepass")
     runs = list(_runs(data))
@@ -156,9 +156,9 @@ def _keys(text: str, echoes: Echoes, depth: int, is_zipped: bool) -> str:
     around = b"\n".join([data[max(0, start - _BEFORE) : end] for start, end in runs]).decode("ascii", "replace")
     for tokens, pattern in IN_CONTEXT:
         if any(token in around for token in tokens):
-            text = pattern.sub(_kept, text)
+            text = pattern.sub(lambda match: _kept(match, hider), text)
     if "PRIVATE KEY" in text:
-        text = put(text, ((start, end, REDACTED) for start, end in private_keys(text)))
+        text = put(text, ((start, end, hider.secret(text[start:end])) for start, end in private_keys(text)))
     if text is not before:
         data = text.encode("utf-8", "surrogatepass")
         runs = list(_runs(data))
@@ -168,7 +168,7 @@ def _keys(text: str, echoes: Echoes, depth: int, is_zipped: bool) -> str:
         run = data[start:end]
         clean = known.get(run)
         if clean is None:
-            clean = known[run] = _run(run.decode("ascii"), echoes, depth, is_zipped).encode("ascii")
+            clean = known[run] = _run(run.decode("ascii"), echoes, depth, is_zipped, hider).encode("ascii")
         if clean != run:
             out += [data[done:start], clean]
             done = end
@@ -186,14 +186,15 @@ def _runs(data: bytes) -> Iterator[tuple[int, int]]:
         at = marked.find(_RUN, end)
 
 
-def _run(run: str, echoes: Echoes, depth: int, is_zipped: bool) -> str:
-    clean = FORMATS.sub(REDACTED, JSON_WEB_TOKEN.sub(_kept, run) if "eyJ" in run else run)
+def _run(run: str, echoes: Echoes, depth: int, is_zipped: bool, hider: Hider) -> str:
+    clean = JSON_WEB_TOKEN.sub(lambda match: _kept(match, hider), run) if "eyJ" in run else run
+    clean = FORMATS.sub(lambda match: hider.secret(match[0]), clean)
     if clean != run:
         return clean
-    return _BASE64.sub(lambda match: _encoded(match[0], echoes, depth, is_zipped), run)
+    return _BASE64.sub(lambda match: _encoded(match[0], echoes, depth, is_zipped, hider), run)
 
 
-def _encoded(text: str, echoes: Echoes, depth: int, is_zipped: bool) -> str:
+def _encoded(text: str, echoes: Echoes, depth: int, is_zipped: bool, hider: Hider) -> str:
     """Base64 without the secrets of what it says."""
     inside = _decoded(text)
     if inside is None:
@@ -202,7 +203,9 @@ def _encoded(text: str, echoes: Echoes, depth: int, is_zipped: bool) -> str:
         return REDACTED
 
     def clean(data: bytes, is_zipped: bool) -> bytes:
-        return bytes_scrubbed(data, echoes, lambda said, known: scrubbed(said, known, depth + 1, is_zipped=is_zipped))
+        return bytes_scrubbed(
+            data, echoes, lambda said, known: scrubbed(said, known, depth + 1, is_zipped=is_zipped, hider=hider)
+        )
 
     if not inside.startswith(MAGIC):
         after = clean(inside, is_zipped)

@@ -178,6 +178,18 @@ FORMATS: Final = re.compile(
 )
 """Keys as their providers make them. No look ahead goes far: each of many beginnings would go through the same text."""
 
+_PREFIX = re.compile(
+    r"sk-(?:ant-|proj-|or-v1-|svcacct-|lf-)?|(?:sk|rk|pk|whsec)_(?:live_|test_)?|AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|"
+    r"xox[abceoprs]-|xapp-|AIza|(?:gsk|hf|npm|r8|lsv2_pt|lsv2_sk)_|xai-|SG\.|pypi-|hvs\."
+)
+
+
+def prefix_of(key: str) -> str:
+    """By what a key is known for its provider's, `sk-` for example; nothing where it is of no known form."""
+    match = _PREFIX.match(key)
+    return match[0] if match and (match[0] == key or FORMATS.fullmatch(key)) else ""
+
+
 JSON_WEB_TOKEN: Final = re.compile(
     r"(?<![A-Za-z0-9_-])(?P<kept>(?>[A-Za-z0-9_-]*?(?<![A-Za-z0-9])(?=eyJ)))"
     r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)*"

@@ -25,6 +25,7 @@ LAYERS = (
     ("compare",),
     ("journal",),
     ("statebase",),
+    ("privacy",),
     ("cassette",),
     ("ledger",),
     ("wire",),

@@ -1,0 +1,116 @@
+"""Frames of a journal on their way to the disk, without secrets and personal data."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
+from dataclasses import is_dataclass
+from typing import Any, TypeVar
+
+from ..cassette.redaction import all_known, redacted_exchange, spellings_of
+from ..wire.exchange import Exchange
+from .hiding import Hiding
+from .options import RedactionOptions
+from .tokens import Tokens
+from .walk import Walk, cleaned_fields
+
+Frame = TypeVar("Frame")
+_SESSIONS = 4096
+_SPELLINGS = 512
+"""Of secrets of one session that are looked for elsewhere in it."""
+
+
+class FrameRedactor:
+    """Puts tokens in the place of everything that must not be written; of one thread at a time.
+
+    What a frame shows to be a secret by the name that it stands under is taken out of the rest of that frame and of
+    later ones of the same session, too. Ids of calls, numbers and times stay.
+    """
+
+    def __init__(self, options: RedactionOptions | None = None) -> None:
+        self.options = options or RedactionOptions()
+        self._hiding = Hiding(Tokens(self.options.key).of, self.options.rules)
+        self._walk = Walk(self._hiding)
+        self._known: OrderedDict[str, dict[str, str]] = OrderedDict()
+        """By session, what is looked for elsewhere: its secrets by all their spellings, the longest first."""
+
+    @property
+    def counts(self) -> Counter[str]:
+        """In how many places something was taken out, by kind: `secret`, `email`, the names of rules."""
+        return self._hiding.places
+
+    def frame(self, frame: Frame) -> Frame:
+        """The frame to be written. What does not change is the very same object.
+
+        frame: a dataclass with `session` or `created`, and events, exchanges and values. Raises what a rule raises, and
+        RecursionError for values that are nested too deeply: such a frame must not be written.
+        """
+        session = _session_of(frame)
+        self._look_for(self._known.get(session, {}))
+        self._hiding.learned.clear()
+        self._learn_exchanges(session, frame)
+        clean: Frame = self._record(frame)
+        if self._hiding.learned and self._learn(session, self._hiding.learned):
+            # Once more, for what stands before the place that told it.
+            self._walk.knows_tokens = True
+            try:
+                clean = self._record(clean)
+            finally:
+                self._walk.knows_tokens = False
+        return clean
+
+    def _record(self, record: Any) -> Any:
+        return cleaned_fields(record, self._field)
+
+    def _field(self, name: str, value: Any) -> Any:
+        kind = type(value)
+        if kind is str:
+            return self._walk.text(value)
+        if kind is tuple or (kind is list and name in ("events", "exchanges")):
+            new = [self._item(item) for item in value]
+            return value if all(one is other for one, other in zip(new, value, strict=True)) else kind(new)
+        return self._item(value)
+
+    def _item(self, value: Any) -> Any:
+        if type(value) is Exchange:
+            return self.exchange(value)
+        if type(value).__module__.startswith(_OWN) and is_dataclass(value) and not hasattr(value, "fields"):
+            return self._record(value)
+        return self._walk.value(value)
+
+    def exchange(self, exchange: Exchange) -> Exchange:
+        """An exchange to be written. Keys in headers and cookies become `REDACTED`, as a replay's do."""
+        clean = redacted_exchange(exchange, self._walk.echoes, self._hiding)
+        return exchange if clean == exchange else clean
+
+    def _learn_exchanges(self, session: str, frame: Any) -> None:
+        known: tuple[str, ...] = ()
+        for exchange in getattr(frame, "exchanges", ()):
+            known = all_known(known, exchange.request)
+        if known:
+            self._learn(session, known)
+
+    def _learn(self, session: str, secrets: Iterable[str]) -> bool:
+        """Whether there is something new to be looked for."""
+        before = self._known.pop(session, {})
+        new = {spelled: secret for secret in secrets for spelled in spellings_of([secret]) if spelled not in before}
+        found = sorted({**before, **new}.items(), key=lambda item: -len(item[0]))
+        known = dict(found[:_SPELLINGS])
+        if known:
+            self._known[session] = known
+            if len(self._known) > _SESSIONS:
+                self._known.popitem(last=False)
+        self._look_for(known)
+        return bool(new)
+
+    def _look_for(self, known: dict[str, str]) -> None:
+        self._walk.echoes = tuple(known)
+        self._hiding.spelled = known
+
+
+_OWN = "pytest_statebase."
+
+
+def _session_of(frame: Any) -> str:
+    created = getattr(frame, "created", None)
+    return str(getattr(frame, "session", None) or getattr(created, "id", ""))
