@@ -11,7 +11,7 @@ from pytest_statebase.ledger import MemoryAdded, Said, ToolCalled
 
 
 def test_every_field_of_every_event_has_a_key() -> None:
-    for shape in shapes._BY_EVENT.values():
+    for shape in shapes.BY_EVENT.values():
         fields = {field.name for field in dataclasses.fields(shape.kind)} - {"extra"}
         assert {name for name, _ in shape.keys.values()} == fields
 
