@@ -18,7 +18,7 @@ from typing import Any
 from zlib import crc32
 
 from ..cassette.shapes import BY_EVENT, MalformedError, built
-from ..events import Event, SessionCreated
+from ..events import Event, SessionCreated, SessionEnded, SessionForked, TurnAdded, TurnStarted
 from ..frames import Between, Frame, SessionClosed, SessionCut, SessionOpened, TurnClosed, TurnOpened, frame_at
 from ..values import ABSENT
 from ..wire.exchange import Answer, Exchange, Failure, Headers, Request, Response
@@ -34,6 +34,8 @@ KINDS: Mapping[type, str] = {
 }
 HEADER = "journal"
 """The kind of the first line of a file: which process wrote it, and in which format."""
+
+_MOST_LINES = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,9 @@ def line_of(frame: Frame, number: int, now: float) -> tuple[bytes, int]:
 
 def checked(head: Head, payload: str) -> bytes:
     """The line with its check sum."""
-    line = f"{json.dumps([head.kind, head.number, head.session, round(head.time, 6)])}\t{payload}\n".encode("ascii")
+    line = f"{json.dumps([head.kind, head.number, head.session, round(float(head.time), 6)])}\t{payload}\n".encode(
+        "ascii"
+    )
     return b"%08x\t%b" % (crc32(line), line)
 
 
@@ -76,8 +80,10 @@ def head_of(line: bytes) -> Head:
     except RecursionError:
         raise ValueError("the head nests too deep") from None
     match head:
-        case [str() as kind, int() as number, str() as session, int() | float() as time] if isfinite(time):
-            return Head(kind, number, session, float(time))
+        case [str() as kind, int() as number, str() as session, float() as time] if abs(
+            number
+        ) < _MOST_LINES and isfinite(time):
+            return Head(kind, number, session, time)
     raise ValueError("the head has another form")
 
 
@@ -179,14 +185,25 @@ def _created(session: str, payload: Any) -> SessionOpened:
 
 
 def _turn(session: str, payload: dict[str, Any]) -> TurnClosed:
-    frame = TurnClosed(session, _events(payload), _exchanges(payload), payload.get("state_before", ABSENT))
-    if [type(event).__name__ for event in frame.events[:1]] != ["TurnStarted"]:
-        raise ValueError("a turn without its beginning")
-    return frame
+    events = tuple(map(_event, _typed(payload["events"], list)))
+    if len(events) < 2 or type(events[0]) is not TurnStarted or type(events[-1]) is not TurnAdded:
+        raise ValueError("a turn without its beginning or its end")
+    return TurnClosed(session, _inner(events, 1, -1), _exchanges(payload), payload.get("state_before", ABSENT))
 
 
-def _events(payload: dict[str, Any]) -> tuple[Event, ...]:
-    return tuple(map(_event, _typed(payload["events"], list)))
+def _between(session: str, payload: dict[str, Any]) -> Between:
+    events = tuple(map(_event, _typed(payload["events"], list)))
+    return Between(session, _inner(events, 0, None), _exchanges(payload))
+
+
+def _inner(events: tuple[Event, ...], first: int, last: int | None) -> tuple[Event, ...]:
+    """The events, none of which may begin or end anything but the first and the last of a turn."""
+    if any(type(event) in _FRAMING for event in events[first:last]):
+        raise ValueError("an event that cannot stand where it does")
+    return events
+
+
+_FRAMING = (SessionCreated, TurnStarted, TurnAdded, SessionForked, SessionEnded)
 
 
 def _typed(value: Any, *kinds: type) -> Any:
@@ -210,7 +227,7 @@ _FRAMES: Mapping[str, Callable[[str, Any], Frame]] = {
         session, _typed(payload["input"], dict, list, _NONE), _typed(payload["at"], str, _NONE)
     ),
     "closed": _turn,
-    "between": lambda session, payload: Between(session, _events(payload), _exchanges(payload)),
+    "between": _between,
     "end": _closed,
     "cut": lambda session, payload: SessionCut(
         session, _typed(payload["reason"], str), _typed(payload["at"], str, _NONE)

@@ -91,7 +91,7 @@ class Index:
 
     def __init__(self, files: Iterable[Path], damaged: Callable[[Damage], None] = lambda damage: None) -> None:
         self.files = list(files)
-        self._damaged = damaged
+        self.damaged = damaged
         self._sessions: dict[str, _Place] = {}
         self._processes: dict[str, int] = {}
         self._seen: set[tuple[int, int]] = set()
@@ -109,7 +109,7 @@ class Index:
         try:
             file = path.open("rb")
         except OSError as error:
-            self._damaged(Damage(str(path), f"cannot be read: {error.strerror or error}"))
+            self.damaged(Damage(str(path), f"cannot be read: {error.strerror or error}"))
             return
         process = self._process(path.name)
         with file:
@@ -123,7 +123,7 @@ class Index:
                         self._enter(head, (at, offset, len(text), line, process))
                 except ValueError as error:
                     is_torn = not text.endswith(b"\n")
-                    self._damaged(Damage(where, _TORN if is_torn else str(error), is_torn))
+                    self.damaged(Damage(where, _TORN if is_torn else str(error), is_torn))
 
     def _process(self, name: str) -> int:
         return self._processes.setdefault(name, len(self._processes))
@@ -164,7 +164,7 @@ class Index:
             head = head_of(_whole(text))
             yield Entry(frame_of(head, payload_of(text)), process, number, time, where)
         except (OSError, ValueError) as error:
-            self._damaged(Damage(where, str(error)))
+            self.damaged(Damage(where, str(error)))
 
 
 _TORN = "the line ends before its time: the process that wrote it was stopped"
