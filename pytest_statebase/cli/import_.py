@@ -19,7 +19,7 @@ from .progress import Progress
 
 
 @click.command("import")
-@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--out",
     default="fixtures",
@@ -39,8 +39,8 @@ def command(files: tuple[Path, ...], out: Path, wanted: tuple[str, ...], every: 
     """Make cassettes of recorded sessions.
 
     FILES are JSON or JSON Lines, plain or gzipped: chat messages as OpenAI has them (a list of messages, or mappings
-    with `messages`), result files of tau-bench and tau2-bench, what `pull` kept (NAME.pulled.json), or whatever a hook
-    pytest_statebase_import of the project reads.
+    with `messages`), result files of tau-bench and tau2-bench, what `pull` kept (NAME.pulled.json), journals of a
+    capture (NAME.journal) or a directory of them, or whatever a hook pytest_statebase_import of the project reads.
 
     Each session becomes a record (NAME.record.yaml, the evidence) and a proposed plan (NAME.session.yaml, yours to
     edit), its model calls an HTTP recording (NAME.http.yaml). Sessions are graded replayable, partial or unusable,
@@ -115,6 +115,8 @@ def _with_progress(files: tuple[Path, ...]) -> Iterator[ImportedSession | Import
                 continue
             bar.expect(sessions.total)
             yield from bar.count(sessions)
+            for line in sessions.warnings:
+                warn(line)
 
 
 def _summary(tally: Tally, failures: int, out: Path) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ImportFileError
+from .captured import captured_sessions, is_captured
 from .chat import ledger_from_messages
 from .files import inside, read_documents, stem_of
 from .hooked import ImportHook, sessions_of_hook
@@ -26,7 +27,8 @@ _AGENTS = ("agent_id", "agent", "assistant_id")
 _NOT_METADATA = frozenset({*_IDS, *_AGENTS, "messages", "metadata", "user_id", "created_at", "timestamp", "tools"})
 _REMEDY = (
     "Known are lists of chat messages, mappings with `messages`, JSON Lines of either, and the result files of "
-    "tau-bench (`traj`) and tau2-bench (`simulations`), and what `pytest-statebase pull` kept (`NAME.pulled.json`)."
+    "tau-bench (`traj`) and tau2-bench (`simulations`), what `pytest-statebase pull` kept (`NAME.pulled.json`), and "
+    "the journals of a capture (`NAME.journal`), or a directory of them."
 )
 
 
@@ -56,7 +58,7 @@ def detect(data: Any) -> str | None:
 def import_file(path: str | Path, *, hook: ImportHook | None = None) -> SessionFile:
     """Read the sessions of a file, whatever known format it has, one by one.
 
-    path: JSON or JSON Lines, plain or gzipped.
+    path: JSON or JSON Lines, plain or gzipped; or a journal of a capture, or a directory of those.
     hook: asked first, `hook(path=…, data=…)`: the sessions of a format of the project's own, None for any other file
         (see `pytest_statebase_import`).
 
@@ -64,6 +66,8 @@ def import_file(path: str | Path, *, hook: ImportHook | None = None) -> SessionF
     Raises ImportFileError where nothing of the file can be read.
     """
     path = Path(path)
+    if is_captured(path):
+        return captured_sessions(path)
     own = sessions_of_hook(hook, path, _of_project) if hook is not None else None
     if own is not None:
         return SessionFile(path, "project", len(own), iter(own))

@@ -60,6 +60,8 @@ class SessionFile:
     total: int
     """How many sessions it holds, those included that cannot be read."""
     sessions: Iterator[ImportedSession | ImportFileError]
+    warnings: list[str] = field(default_factory=list)
+    """What to tell beside them; complete once the sessions are read."""
 
     def __iter__(self) -> Iterator[ImportedSession | ImportFileError]:
         return self.sessions

@@ -11,7 +11,7 @@ from ..frames import Between, SessionClosed, SessionCut, SessionOpened, TurnClos
 from ..ledger import Ledger
 from ..values import ABSENT
 from ..wire.exchange import Exchange
-from .markers import texted, without_markers
+from .markers import Unstored, texted, without_markers
 from .numbers import Numbers
 from .read import Damage, Entry, Index, journals_of
 
@@ -34,6 +34,8 @@ class CapturedSession:
     """The rules by which it is worth keeping, none where it is not; None where no rule was asked."""
     cut: str | None = None
     """Why it is not whole; None where it is."""
+    unstored: tuple[Unstored, ...] = ()
+    """What of it could not be stored: a result is absent, anything else a text."""
     sources: tuple[str, ...] = ()
     """The lines (`FILE:LINE`) that it was made of."""
 
@@ -152,6 +154,7 @@ class _Part:
         self.number = number
         self.is_last = is_last
         self.notes: list[str] = []
+        self.unstored: list[Unstored] = []
         self.exchanges: list[Exchange] = []
         self.ledger = Ledger([self._created()])
         self.numbers = Numbers(self.ledger)
@@ -177,8 +180,6 @@ class _Part:
             elif isinstance(frame, Between):
                 self._between(entry.process, frame)
         cut = self.part.reason or (_BEGAN if self.part.begins_late else None)
-        if cut is not None:
-            self.notes.append(f"Not whole: {cut}.")
         self.ledger.append(self._ended())
         ledger = self.ledger
         if self.exchanges:
@@ -191,6 +192,7 @@ class _Part:
             tuple(self.notes),
             self.facts.keep,
             cut,
+            tuple(self.unstored),
             tuple(entry.where for entry in self.part.entries),
         )
 
@@ -211,7 +213,7 @@ class _Part:
         self.exchanges += [replace(exchange, turn=number) for exchange in frame.exchanges]
 
     def _clean(self, events: Iterable[Event], place: str) -> list[Event]:
-        return list(without_markers(events, self.notes, place))
+        return list(without_markers(events, self.unstored, place))
 
     def _ended(self) -> SessionEnded:
         last = max((entry.time for entry in self.part.entries if isinstance(entry.frame, TurnClosed)), default=0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..events import Event, ToolCalled
@@ -11,20 +11,41 @@ from ..values import ABSENT, TypedData, Uncopied
 from .weight import LOADED
 
 
-def without_markers(events: Iterable[Event], notes: list[str], place: str) -> Iterator[Event]:
+@dataclass(frozen=True, slots=True)
+class Unstored:
+    """A field of an event, a part of which could not be stored."""
+
+    place: str
+    """What of the session the event is in: `turn 3`."""
+    field: str
+    tool: str | None = None
+    """Of a call."""
+    keys: tuple[str, ...] = ()
+    """Of a mapping with such parts, the keys that lead to them."""
+
+    def __str__(self) -> str:
+        of = f" of {self.tool}" if self.tool else ""
+        keys = f" ({', '.join(self.keys)})" if self.keys else ""
+        return f"{self.place}: {self.field}{of}{keys} is not whole"
+
+
+def without_markers(events: Iterable[Event], found: list[Unstored], place: str) -> Iterator[Event]:
     """The events with nothing in them that has no form in a record.
 
     A result that could not be stored is one that was not recorded; anywhere else a text says what stood there.
-    notes: gets a line for each. place: what of the session the events are, for the notes.
+    found: gets what was so. place: what of the session the events are in.
     """
     for event in events:
         held = [name for name in LOADED[type(event)] if holds_marker(getattr(event, name))]
-        if held:
-            yield _without(event, held)
-            who = f"{place}, {event.tool}" if isinstance(event, ToolCalled) else place
-            notes.append(f"{who}: {' and '.join(held)} could not be stored whole")
-        else:
-            yield event
+        tool = event.tool if isinstance(event, ToolCalled) else None
+        found += [Unstored(place, name, tool, _keys(getattr(event, name))) for name in held]
+        yield _without(event, held) if held else event
+
+
+def _keys(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, dict):
+        return ()
+    return tuple(str(key) for key, item in value.items() if holds_marker([key, item]))
 
 
 def _without(event: Event, held: list[str]) -> Event:

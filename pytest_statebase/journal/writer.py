@@ -302,10 +302,7 @@ class Writer:
         """Append the lines, with those of sessions that were cut; how many stand in the journal."""
         with self._lock:
             cuts, self._cuts = self._cuts, []
-        told = []
-        for cut in cuts:
-            self._number += 1
-            told.append(line_of(cut, self._number, time.time())[0])
+        told = [line for cut in cuts if (line := self._cut_line(cut)) is not None]
         written, error = 0, None
         try:
             self._ready()
@@ -319,8 +316,18 @@ class Writer:
             if error.errno == errno.EFBIG:
                 self._journal.close()
         with self._lock:
-            self._cuts[:0] = cuts[written:]
+            self._cuts[:0] = cuts[written:] if written < len(told) else []
         return max(0, written - len(told))
+
+    def _cut_line(self, cut: SessionCut) -> bytes | None:
+        """The line that tells of a cut; None where the redaction fails even of that."""
+        try:
+            line, _ = line_of(self._redact(cut), self._number + 1, time.time())
+        except Exception as error:
+            self._tell("redaction", f"the redaction of the end of a session failed: {_named(error)}")
+            return None
+        self._number += 1
+        return line
 
     def _ready(self) -> None:
         before = self._journal.path

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_statebase import replay
+from pytest_statebase import Verdict, replay
 from pytest_statebase.cassette import load_cassette, verify
 from pytest_statebase.events import SessionCreated, StateUpdated, ToolCalled, TurnAdded, TurnStarted
 from pytest_statebase.frames import SessionOpened, TurnClosed, TurnOpened
@@ -159,7 +159,11 @@ def _faults_of(plan: Path) -> list[str]:
     seal = verify(cassette.record_path)
     faults = [] if seal.ok else [f"{plan.name}: {seal.message}"]
     result = replay(cassette, Reenact(cassette))
-    return faults + [f"{plan.name} turn {turn.number}: {turn.verdict}" for turn in result.turns if not turn.passed]
+    return faults + [
+        f"{plan.name} turn {turn.number}: {turn.verdict}"
+        for turn in result.turns
+        if turn.verdict is not Verdict.UNCHANGED
+    ]
 
 
 def _all(trials: int, seed: int) -> None:
