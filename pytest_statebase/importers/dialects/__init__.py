@@ -1,6 +1,6 @@
 """Messages in whatever form frameworks log them → chat messages."""
 
 from .read import chat_messages
-from .tools import tool_definitions
+from .tools import tool_definitions, without_output_tools
 
-__all__ = ["chat_messages", "tool_definitions"]
+__all__ = ["chat_messages", "tool_definitions", "without_output_tools"]

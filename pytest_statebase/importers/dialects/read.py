@@ -187,6 +187,8 @@ def _read_request(raw: Mapping[str, Any], role: Role, depth: int) -> Messages | 
         said = _read(raw["contents"], "user", depth)
     elif isinstance(raw.get("input"), (list, str)) and ("instructions" in raw or "model" in raw):
         said = _read(raw["input"], "user", depth)
+    elif isinstance(raw.get("prompts"), list) and len(raw["prompts"]) == 1 and isinstance(raw["prompts"][0], str):
+        said = _read_text(raw["prompts"][0], role, depth)
     elif isinstance(raw.get("new_message"), Mapping):
         said = _read(raw["new_message"], "user", depth)
     else:

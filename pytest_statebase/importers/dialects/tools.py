@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -71,3 +72,31 @@ def _definitions(item: Any, depth: int) -> Iterator[dict[str, Any]]:
         yield {key: value for key, value in tool.items() if value is not None}
     elif depth > 0:
         yield from _tools({key: item[key] for key in _LISTS if key in item}, depth - 1)
+
+
+def without_output_tools(messages: Any, names: set[str]) -> Any:
+    """The messages, calls of some tools made the text of their arguments, and what answered these left out.
+
+    messages: as `chat_messages` gives them; any other value is given back.
+    names: tools through which a model gives a structured answer.
+    """
+    if not names or not isinstance(messages, list):
+        return messages
+    answers: set[Any] = set()
+    kept: list[Any] = []
+    for message in messages:
+        calls = message.get("tool_calls") or ()
+        given = [call for call in calls if call["function"]["name"] in names]
+        answers.update(call["id"] for call in given)
+        if message["role"] == "tool" and (message.get("tool_call_id") or message.get("name")) in answers | names:
+            continue
+        kept.append(_answered(message, calls, given) if given else message)
+    return kept
+
+
+def _answered(message: Mapping[str, Any], calls: Any, given: list[Any]) -> dict[str, Any]:
+    rest = [call for call in calls if call not in given]
+    arguments = given[0]["function"]["arguments"]
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=str)
+    changed = {key: value for key, value in message.items() if key != "tool_calls"}
+    return changed | {"content": message["content"] or text} | ({"tool_calls": rest} if rest else {})
