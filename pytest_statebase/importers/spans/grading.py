@@ -35,7 +35,7 @@ def _reasons(ledger: Ledger, conversation: Conversation, blank: list[str]) -> It
     calls = [call for turn in turns for call in turn.calls]
     lacking = {
         "no-input": _turns([turn for turn in turns if turn.is_opening]),
-        "no-output": _turns([turn for turn in turns if _is_mute(turn)]),
+        "no-output": _turns([turn for turn in turns if _is_mute(turn) and not (turn.calls and _answers(conversation))]),
         "no-arguments": _calls(blank),
         "no-results": _calls([call.tool for call in calls if call.result is ABSENT and call.error is None]),
     }
@@ -58,6 +58,12 @@ def _is_mute(turn: Turn) -> bool:
     """Nothing is known of how it ended, nor is it known that it never did."""
     added = turn.added
     return added is None or (added.output is ABSENT and added.error is None)
+
+
+def _answers(conversation: Conversation) -> bool:
+    """Whether all that models answered is known: a turn with calls and no text then ended with its calls."""
+    outputs = [span.output for span in conversation.spans if span.kind == "generation"]
+    return bool(outputs) and all(outputs) and ABSENT not in outputs
 
 
 def _turns(turns: list[Turn]) -> str:

@@ -98,7 +98,12 @@ class Transcript:
         new: list[Message] = []
         spoken = [entry for entry in after if entry.message.role == "assistant"]
         for message in rest:
-            if message.role == "assistant" and not new and spoken:
+            asking = _asking(message, after) if not new else None
+            if asking is not None:
+                if asking in spoken:
+                    spoken.remove(asking)
+                    waiting.open(asking.calls)
+            elif message.role == "assistant" and not new and spoken:
                 waiting.open(spoken.pop(0).calls)
                 self.dropped += 1
             elif message.role == "tool" and not new and waiting.answer(message):
@@ -127,6 +132,14 @@ class _Answers:
         if call.answer is None or call.answer.result is ABSENT:
             call.answer = message
         return True
+
+
+def _asking(message: Message, entries: list[Entry]) -> Entry | None:
+    """The entry that holds all calls of a message: some frameworks repeat each call as a message of its own."""
+    wanted = {request.id for request in message.requests}
+    if not wanted or None in wanted:
+        return None
+    return next((entry for entry in entries if wanted <= {call.request.id for call in entry.calls}), None)
 
 
 def waiting_call(calls: list[Call], message: Message) -> Call | None:

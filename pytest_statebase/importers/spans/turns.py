@@ -93,7 +93,7 @@ class Reading:
         if not told.heard and not told.goes_on and told.top is not None and told.input is not None:
             self._add_first(told, told.top, told.input, start)
         new = self.entries[start:]
-        _prefer_told(new, told)
+        self.injected += _prefer_told(new, told)
         self._joiner.open(new)
         made = self._joiner.join(told)
         self.entries[start:] = in_time([*new, *made])
@@ -192,12 +192,24 @@ class Reading:
             told.answered = True
 
 
-def _prefer_told(entries: list[Entry], told: Told) -> None:
-    """Where the agent put the user's words into a longer prompt, the words themselves."""
-    entry = next((one for one in reversed(entries) if one.message.role == "user" and not one.aside), None)
-    text = (entry.message.text or "") if entry is not None else ""
-    if entry is not None and told.input is not None and told.input != text and told.input in text:
-        entry.message = words(entry.message, told.input)
+def _prefer_told(entries: list[Entry], told: Told) -> int:
+    """Where the agent put the user's words into a longer prompt, or beside words of its own, the user's words alone.
+
+    Returns how many messages in the user's name were none of his.
+    """
+    heard = [one for one in entries if one.message.role == "user" and not one.aside]
+    if not heard or told.input is None:
+        return 0
+    own = [one for one in heard if one.message.text == told.input]
+    if own:
+        others = [one for one in heard if one is not own[-1]]
+        for one in others:
+            one.aside = True
+        return len(others)
+    last = heard[-1]
+    if told.input in (last.message.text or ""):
+        last.message = words(last.message, told.input)
+    return 0
 
 
 def in_time(entries: Iterable[Entry]) -> list[Entry]:
