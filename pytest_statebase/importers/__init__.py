@@ -19,6 +19,7 @@ from .names import Names, safe_name
 from .proposal import first_words, propose_plan
 from .service import Pulled, session_from
 from .tau import tau2_session, tau_session
+from .traced import SOURCES, Source, conversations_in, source_of, traced_session
 
 __all__ = ["ImportedSession", "Names", "SessionFile", "detect", "import_file", "ledger_from_messages", "safe_name"]
 
@@ -27,8 +28,8 @@ _AGENTS = ("agent_id", "agent", "assistant_id")
 _NOT_METADATA = frozenset({*_IDS, *_AGENTS, "messages", "metadata", "user_id", "created_at", "timestamp", "tools"})
 _REMEDY = (
     "Known are lists of chat messages, mappings with `messages`, JSON Lines of either, and the result files of "
-    "tau-bench (`traj`) and tau2-bench (`simulations`), what `pytest-statebase pull` kept (`NAME.pulled.json`), and "
-    "the journals of a capture (`NAME.journal`), or a directory of them."
+    "tau-bench (`traj`) and tau2-bench (`simulations`), what `pytest-statebase pull` kept (`NAME.pulled.json`), "
+    "exports of Langfuse, runs of LangSmith, and the journals of a capture (`NAME.journal`), or a directory of them."
 )
 
 
@@ -42,7 +43,12 @@ class _Found:
 
 
 def detect(data: Any) -> str | None:
-    """The format of a JSON document: `chat`, `statebase`, `tau-bench`, `tau2-bench`; None where it is none of them."""
+    """The format of a JSON document: `chat`, `statebase`, `tau-bench`, `tau2-bench`, or that of a tracer (`langfuse`,
+    `langsmith`); None where it is none of them.
+    """
+    source = source_of(data)
+    if source is not None:
+        return source.format
     if isinstance(data, Mapping):
         if "pulled" in data:
             return "statebase"
@@ -71,12 +77,32 @@ def import_file(path: str | Path, *, hook: ImportHook | None = None) -> SessionF
     own = sessions_of_hook(hook, path, _of_project) if hook is not None else None
     if own is not None:
         return SessionFile(path, "project", len(own), iter(own))
-    documents = read_documents(path)
-    found = [session for where, document in _joined(documents, path) for session in _find(document, where, path)]
+    found = list(_found(read_documents(path), path))
     if not found:
         raise ImportFileError("holds no session", where=str(path), remedy=_REMEDY)
     formats = {session.format for session in found if isinstance(session, _Found)}
     return SessionFile(path, formats.pop() if len(formats) == 1 else "mixed", len(found), _read(found, stem_of(path)))
+
+
+def _found(documents: list[tuple[str, Any]], path: Path) -> Iterator[_Found | ImportFileError]:
+    rest: list[tuple[str, Any]] = []
+    of_tracers: dict[str, list[tuple[str, Any]]] = {}
+    for where, document in documents:
+        source = None if isinstance(document, ImportFileError) else source_of(document)
+        (rest if source is None else of_tracers.setdefault(source.format, [])).append((where, document))
+    for source in SOURCES:
+        if source.format in of_tracers:
+            yield from _traced(of_tracers[source.format], source, path)
+    for where, document in _joined(rest, path):
+        yield from _find(document, where, path)
+
+
+def _traced(documents: list[tuple[str, Any]], source: Source, path: Path) -> Iterator[_Found | ImportFileError]:
+    try:
+        for conversation in conversations_in(documents, source, str(path)):
+            yield _Found(source.format, partial(traced_session, conversation))
+    except ImportFileError as error:
+        yield error
 
 
 def _read(found: list[_Found | ImportFileError], stem: str) -> Iterator[ImportedSession | ImportFileError]:

@@ -14,7 +14,9 @@ from .dialects import chat_messages
 from .dialects.text import NOT_JSON, from_json
 from .messages import time_text
 
-_ERROR = re.compile(r"\A(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*?(?:Error|Exception|Exit|Interrupt|Timeout|Warning|Group))\b")
+_ERROR = re.compile(
+    r"\A(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*?(?:Error|Exception|Exit|Interrupt|Timeout|Warning|Group))\b"
+)
 _TRACEBACK = re.compile(r"(?:\n\s*)?\n?Traceback \(most recent call last\):")
 _LONGEST_REPR = 1_000_000
 

@@ -21,12 +21,12 @@ def one_generation_each(spans: list[Span]) -> list[Span]:
             if holder.kind == "generation":
                 inside.setdefault(holder.id, []).append(span)
     kinds: dict[str, str] = {}
-    for id, members in inside.items():
+    for around, members in inside.items():
         models = [span for span in members if span.kind == "generation"]
         if len(models) > 1 or (models and any(span.kind == "tool" for span in members)):
-            kinds[id] = "agent"
+            kinds[around] = "agent"
         elif models:
-            kinds[id if _told(models) >= _told([by_id[id]]) else models[0].id] = "other"
+            kinds[around if _told(models) >= _told([by_id[around]]) else models[0].id] = "other"
     return [replace(span, kind=kinds[span.id]) if span.id in kinds else span for span in spans]  # type: ignore[arg-type]
 
 

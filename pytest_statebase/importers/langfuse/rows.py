@@ -13,7 +13,17 @@ TYPES = frozenset(
     {"SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"}
 )
 _TRACE_MARKS = frozenset(
-    {"sessionId", "session_id", "projectId", "project_id", "htmlPath", "bookmarked", "observations", "userId", "user_id"}
+    {
+        "sessionId",
+        "session_id",
+        "projectId",
+        "project_id",
+        "htmlPath",
+        "bookmarked",
+        "observations",
+        "userId",
+        "user_id",
+    }
 )
 _SNAKE = re.compile(r"_([a-z0-9])")
 _DEPTH = 4

@@ -36,7 +36,14 @@ _CONTENTS = re.compile(
 )
 _PARAMETERS = frozenset(
     {"temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens", "max_output_tokens", "seed", "stop"}
-    | {"frequency_penalty", "presence_penalty", "tool_choice", "parallel_tool_calls", "response_format", "stop_sequences"}
+    | {
+        "frequency_penalty",
+        "presence_penalty",
+        "tool_choice",
+        "parallel_tool_calls",
+        "response_format",
+        "stop_sequences",
+    }
     | {"reasoning_effort", "logprobs", "n", "candidate_count"}
 )
 _SWITCHES = {"true": True, "false": False}
@@ -51,8 +58,8 @@ def spans_of_trace(trace: Trace) -> list[Span]:
     spans = [_span(observation, trace) for observation in trace.observations]
     if row is None:
         return spans
-    input, output = _handed(row.fields.get("input")), handed(_whole(row.fields.get("output")), "assistant")
-    if input is ABSENT and output is ABSENT and spans:
+    asked, answered = _handed(row.fields.get("input")), handed(_whole(row.fields.get("output")), "assistant")
+    if asked is ABSENT and answered is ABSENT and spans:
         return spans
     known = {span.id for span in spans}
     root = Span(
@@ -63,8 +70,8 @@ def spans_of_trace(trace: Trace) -> list[Span]:
         kind="root",
         began=min(filter(None, [utc(row.fields.get("timestamp")), *(span.began for span in spans)]), default=None),
         attributes=dict(_noted(row)) | ({"scores": trace.scores} if trace.scores else {}),
-        input=input,
-        output=output,
+        input=asked,
+        output=answered,
         session=row.text("sessionId") or _first_of(_metadata(row), _THREADS),
         user=row.text("userId"),
         where=row.where,
@@ -83,8 +90,8 @@ def _span(row: Row, trace: Trace) -> Span:
     kind = _kind(row, attributes)
     name = row.text("name") or row.text("type") or "observation"
     failed = row.fields.get("level") == "ERROR"
-    input, output = row.fields.get("input"), row.fields.get("output")
-    told = _contents(kind, input, output, attributes)
+    values = row.fields.get("input"), row.fields.get("output")
+    told = _contents(kind, *values, attributes)
     return Span(
         id=row.text("id") or row.where,
         trace=trace.id,
@@ -109,7 +116,7 @@ def _span(row: Row, trace: Trace) -> Span:
         agent=_agent(row, name, attributes),
         where=row.where,
         tracer="langfuse",
-        flaws=("truncated",) if _TRUNCATED in (input, output) else (),
+        flaws=("truncated",) if _TRUNCATED in values else (),
     )
 
 
@@ -130,6 +137,7 @@ def _contents(kind: Kind, input: Any, output: Any, attributes: Mapping[str, Any]
     if kind == "generation":
         names = _output_tools(attributes)
         heard, said = messages(_whole(input), role="user"), messages(_whole(output), role="assistant")
+        heard = [*_instructions(heard, output), *heard] if isinstance(heard, list) else heard
         return {"input": without_output_tools(heard, names), "output": without_output_tools(said, names)}
     if kind != "tool":
         return {"input": _handed(input), "output": handed(_whole(output), "assistant")}
@@ -144,6 +152,14 @@ def _contents(kind: Kind, input: Any, output: Any, attributes: Mapping[str, Any]
     else:
         told["output"] = ABSENT if output == _TRUNCATED else result(output)
     return told
+
+
+def _instructions(heard: list[Any], output: Any) -> list[dict[str, Any]]:
+    """The system's words where only the answer of the Responses API repeats them."""
+    told = _mapping(output).get("instructions")
+    if not isinstance(told, str) or not told or any(message["role"] == "system" for message in heard):
+        return []
+    return [{"role": "system", "content": told}]
 
 
 def _output_tools(attributes: Mapping[str, Any]) -> set[str]:
@@ -181,8 +197,6 @@ def _whole(value: Any) -> Any:
     return ABSENT if value is None or value == _TRUNCATED else value
 
 
-
-
 def _tool_name(name: str, attributes: Mapping[str, Any], told: Any) -> str:
     found = _first_of(attributes, _TOOL_NAMES)
     return found or (told if isinstance(told, str) and told else _PREFIXED.sub("", name))
@@ -215,7 +229,11 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def _kept(metadata: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata but for what repeats the input, the output and the tools."""
-    own = {key: value for key, value in metadata.items() if key not in ("attributes", "resourceAttributes", "scope", "tools")}
+    own = {
+        key: value
+        for key, value in metadata.items()
+        if key not in ("attributes", "resourceAttributes", "scope", "tools")
+    }
     return own | {key: value for key, value in attributes.items() if not _CONTENTS.match(str(key))}
 
 
@@ -249,7 +267,9 @@ def _tools(row: Row, metadata: Mapping[str, Any], attributes: Mapping[str, Any])
     """The definitions: of their own column, of the request, of what was logged beside it."""
     column = _mapping(row.fields.get("toolDefinitions"))
     named = [{"name": name, **_mapping(definition)} for name, definition in column.items()]
-    schemas = [value for key, value in attributes.items() if re.match(r"llm\.tools\.\d+\.tool\.json_schema\Z", str(key))]
+    schemas = [
+        value for key, value in attributes.items() if re.match(r"llm\.tools\.\d+\.tool\.json_schema\Z", str(key))
+    ]
     given = [decoded(row.fields.get("input")), metadata, decoded(row.fields.get("output"))]
     request = [decoded(attributes.get(key)) for key in ("model_request_parameters", "ai.prompt.tools")]
     found = tool_definitions({"tools": named}, *given, *request, {"tools": schemas})

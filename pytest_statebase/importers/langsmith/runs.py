@@ -71,7 +71,7 @@ class Runs:
 
     def runs(self) -> list[Run]:
         """Each run once."""
-        return [self._resolved(id, fields) for id, fields in self._runs.items()]
+        return [self._resolved(one, fields) for one, fields in self._runs.items()]
 
     def add(self, document: Any, where: str) -> None:
         """Take the runs and examples of a document in."""
@@ -82,10 +82,10 @@ class Runs:
                 places = ((one, inside(place, index), parent, depth - 1) for index, one in enumerate(item))
                 waiting.extend(reversed(list(places)))
             elif _is_run(item):
-                id = self._add_run(item, place, parent)
+                above = self._add_run(item, place, parent)
                 children = item.get("child_runs")
                 if isinstance(children, list):
-                    waiting.append((children, inside(place, "child_runs"), id, _DEPTH))
+                    waiting.append((children, inside(place, "child_runs"), above, _DEPTH))
             elif _is_example(item):
                 self.examples.append(Example(item, place))
             elif isinstance(item, Mapping) and depth > 0:
@@ -93,14 +93,14 @@ class Runs:
                 waiting.extend(reversed(lists))
 
     def _add_run(self, item: Mapping[str, Any], where: str, parent: str | None) -> str:
-        id = str(item.get("id") or item.get("run_id"))
+        own = str(item.get("id") or item.get("run_id"))
         fields = {key: value for key, value in item.items() if key != "child_runs"}
         if parent is not None and fields.get("parent_run_id") is None:
             fields["parent_run_id"] = parent
-        known = self._runs.setdefault(id, {})
-        self._places.setdefault(id, where)
+        known = self._runs.setdefault(own, {})
+        self._places.setdefault(own, where)
         known.update({key: value for key, value in fields.items() if value not in (None, {}, []) or key not in known})
-        return id
+        return own
 
     def _resolved(self, id: str, fields: Mapping[str, Any]) -> Run:
         order = fields.get("dotted_order")
@@ -111,10 +111,10 @@ class Runs:
         return Run(fields, id, str(trace), None if parent is None else str(parent), self._places[id])
 
     def _root(self, id: str) -> str:
-        seen = {id}
+        top, seen = id, {id}
         while True:
-            parent = self._runs.get(id, {}).get("parent_run_id")
+            parent = self._runs.get(top, {}).get("parent_run_id")
             if parent is None or str(parent) in seen:
-                return id
-            id = str(parent)
-            seen.add(id)
+                return top
+            top = str(parent)
+            seen.add(top)

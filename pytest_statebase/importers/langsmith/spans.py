@@ -68,11 +68,11 @@ def span_of_run(run: Run) -> Span:
 def span_of_example(example: Example) -> Span:
     """An example as a trace of one step."""
     fields = example.fields
-    id = _text(fields, ("id", "source_run_id")) or example.where
+    own = _text(fields, ("id", "source_run_id")) or example.where
     inputs = fields["inputs"]
     return Span(
-        id=id,
-        trace=id,
+        id=own,
+        trace=own,
         parent=None,
         name=_text(fields, ("name", "dataset_name")) or "example",
         kind="generation" if chat_messages(inputs, role="user") else "root",
