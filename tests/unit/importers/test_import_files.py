@@ -143,9 +143,9 @@ def test_files_that_cannot_be_read(tmp_path: Path, data: bytes, said: str) -> No
     assert error.remedy
 
 
-def test_a_missing_file_and_a_directory(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.json", tmp_path):
-        with pytest.raises(ImportFileError, match="cannot be read"):
+def test_a_missing_file_and_a_directory_without_journals(tmp_path: Path) -> None:
+    for path, said in ((tmp_path / "none.json", "cannot be read"), (tmp_path, "holds no journal")):
+        with pytest.raises(ImportFileError, match=said):
             import_file(path)
 
 
