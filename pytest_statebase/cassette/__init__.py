@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from .accepted import ACCEPTED_SUFFIX, Accepted, AcceptedCall, AcceptedTurn, read_accepted
-from .http import HttpRecording, read_http
-from .httpwrite import http_bytes, write_http
-from .model import PLAN_SUFFIX, RECORD_SUFFIX, Cassette, load_cassette
-from .plan import (
-    Answer,
-    CallExpect,
-    Expect,
-    HttpPlan,
-    Known,
-    OutputExpect,
-    Plan,
-    ReplaySpec,
-    Retention,
-    StubsFrom,
-    ToolRules,
-    ToolsExpect,
-    Where,
-)
-from .planread import read_plan
-from .planwrite import write_plan
-from .record import read_record, record_bytes, seal, verify, write_record
-from .redaction import set_secret_names
-from .sealing import Verification
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .accepted import ACCEPTED_SUFFIX, Accepted, AcceptedCall, AcceptedTurn, read_accepted
+    from .http import HttpRecording, read_http
+    from .httpwrite import http_bytes, write_http
+    from .model import PLAN_SUFFIX, RECORD_SUFFIX, Cassette, load_cassette
+    from .plan import (
+        Answer,
+        CallExpect,
+        Expect,
+        HttpPlan,
+        Known,
+        OutputExpect,
+        Plan,
+        ReplaySpec,
+        Retention,
+        StubsFrom,
+        ToolRules,
+        ToolsExpect,
+        Where,
+    )
+    from .planread import read_plan
+    from .planwrite import write_plan
+    from .record import read_record, record_bytes, seal, verify, write_record
+    from .redaction import set_secret_names
+    from .sealing import Verification
 
 __all__ = [
     "ACCEPTED_SUFFIX",
@@ -64,3 +67,50 @@ __all__ = [
     "write_plan",
     "write_record",
 ]
+
+_HOMES = {
+    "ACCEPTED_SUFFIX": "accepted",
+    "Accepted": "accepted",
+    "AcceptedCall": "accepted",
+    "AcceptedTurn": "accepted",
+    "Answer": "plan",
+    "CallExpect": "plan",
+    "Cassette": "model",
+    "Expect": "plan",
+    "HttpPlan": "plan",
+    "HttpRecording": "http",
+    "Known": "plan",
+    "OutputExpect": "plan",
+    "PLAN_SUFFIX": "model",
+    "Plan": "plan",
+    "RECORD_SUFFIX": "model",
+    "ReplaySpec": "plan",
+    "Retention": "plan",
+    "StubsFrom": "plan",
+    "ToolRules": "plan",
+    "ToolsExpect": "plan",
+    "Verification": "sealing",
+    "Where": "plan",
+    "http_bytes": "httpwrite",
+    "load_cassette": "model",
+    "read_accepted": "accepted",
+    "read_http": "http",
+    "read_plan": "planread",
+    "read_record": "record",
+    "record_bytes": "record",
+    "seal": "record",
+    "set_secret_names": "redaction",
+    "verify": "record",
+    "write_http": "httpwrite",
+    "write_plan": "planwrite",
+    "write_record": "record",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f".{home}", __name__), name)

@@ -17,7 +17,6 @@ from ..errors import ToolError
 from ..marks import Mark, marks
 from .frameworks import tools_within
 from .inside import ENTRY_METHODS, Inside, functions_of, inside, own_name
-from .mcp import mcp_tools
 from .tool import Tool
 
 _WHAT_CAN = "Functions, methods, partials, callable objects, classes and registries of these can be stubbed."
@@ -97,6 +96,8 @@ def _key(tool: Tool) -> tuple[int, int]:
 
 def _find(pattern: str) -> list[Tool]:
     if pattern.partition(":")[0] == "mcp":
+        from .mcp import mcp_tools
+
         return mcp_tools(pattern)
     module, rest = _import(pattern)
     if "*" in rest or "?" in rest or "[" in rest:

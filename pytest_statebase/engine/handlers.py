@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
@@ -31,6 +31,16 @@ class Handler(Protocol):
     def stream_async(self, tool: Tool, arguments: dict[str, Any], live: Live) -> AsyncGenerator[Any, Any]: ...
 
 
+class Watcher:
+    """A handler that lets every call run as if nobody looked on."""
+
+    def look(
+        self, tool: Tool, original: Callable[..., Any], named: dict[str, Any], args: tuple[Any, ...], kw: dict[str, Any]
+    ) -> Any:
+        """What `original(*args, **kw)` gives or raises. named: the arguments by parameter name."""
+        raise NotImplementedError
+
+
 class Stay:
     """In every context that a turn handed on (threads, tasks, timers, jobs), and alive as long as one of these is.
 
@@ -43,7 +53,7 @@ class Stay:
         self.turn = turn
 
 
-_current: ContextVar[Handler | None] = ContextVar("statebase_replay", default=None)
+_current: ContextVar[Handler | Watcher | None] = ContextVar("statebase_replay", default=None)
 _stay: ContextVar[Stay | None] = ContextVar("statebase_turn", default=None)
 _stays: WeakSet[Stay] = WeakSet()
 _active: list[Handler] = []
@@ -68,6 +78,17 @@ def current(handler: Handler, turn: Ongoing | None = None) -> Iterator[None]:
             _active.remove(handler)
         _stay.reset(stay)
         _current.reset(token)
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Iterator[None]:
+    """Have `watcher` see the calls of watched tools that are made inside."""
+    token = _current.set(watcher)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # it is left in another context than it was entered in
+            _current.reset(token)
 
 
 def _new_stay(turn: Ongoing | None) -> Stay:
@@ -95,8 +116,8 @@ def stays() -> WeakSet[Stay]:
         return _stays.copy()
 
 
-def own_handler() -> Handler | None:
-    """Who answers calls that are made in this very context, None for a thread that belongs to nobody."""
+def own_handler() -> Handler | Watcher | None:
+    """Who answers or watches calls that are made in this very context, None for a thread that belongs to nobody."""
     return _current.get()
 
 
@@ -110,7 +131,7 @@ def current_handler() -> Handler | None:
     """Who answers calls that are made here and now, None where that cannot be told."""
     found = _current.get()
     if found is not None:
-        return found
+        return None if isinstance(found, Watcher) else found
     with lock:
         return _active[0] if len({id(handler) for handler in _active}) == 1 else None
 
@@ -123,7 +144,7 @@ def handler_for(tool: Tool) -> Handler:
     if tool.clear is not None and len(_active) > 1 and len({id(handler) for handler in _active}) > 1:
         raise _refused(tool, "keeps its answers in a cache, which the replays that run at once would share")
     found = _current.get()
-    if found is not None:
+    if found is not None and not isinstance(found, Watcher):
         return found
     # A thread that was there before may be used by any replay; where only one runs, it is that one.
     with lock:

@@ -15,23 +15,20 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from types import BuiltinFunctionType
 from typing import Any
 from weakref import ReferenceType
 
 from . import strands
 from .handlers import own_handler
-from .web.fence import is_told
 
 _POOLS = ("concurrent.futures.thread", "multiprocessing.pool", "trio._core._thread_cache", "anyio._backends._asyncio")
 _lock = threading.Lock()
 _holders = 0
+_time = 0
+"""Which time it is that ways into threads are exchanged: what others have wrapped since before does nothing now."""
 _start = threading.Thread.start
-_submit = ThreadPoolExecutor.submit
-_create_task = asyncio.BaseEventLoop.create_task
-_register = atexit.register
 
 
 def _branch() -> contextvars.Context:
@@ -42,9 +39,12 @@ def _branch() -> contextvars.Context:
     return context
 
 
-def _is_ours() -> bool:
-    """Whether what runs here belongs to a replay or recording: the threads of others are none of ours."""
-    return own_handler() is not None or strands.branching() is not None
+def _is_ours(time: int) -> bool:
+    """Whether what runs here belongs to a replay or recording: the threads of others are none of ours.
+
+    time: when the function was put there that asks.
+    """
+    return time == _time and (own_handler() is not None or strands.branching() is not None)
 
 
 def _works_for_all(thread: threading.Thread) -> bool:
@@ -60,24 +60,29 @@ def _is_worker(work: Any) -> bool:
     return getattr(work, "__module__", None) in _POOLS
 
 
-def _start_in_context(thread: threading.Thread) -> None:
-    if not _is_ours() or _works_for_all(thread):
-        _start(thread)
-        return
-    context, run = _branch(), thread.run
+def _starting(start: Callable[..., Any], time: int) -> Callable[..., Any]:
+    @functools.wraps(start)
+    def started(thread: threading.Thread) -> None:
+        if not _is_ours(time) or _works_for_all(thread):
+            start(thread)
+            return
+        context, run = _branch(), thread.run
 
-    def in_context() -> None:
+        def in_context() -> None:
+            try:
+                _quietly(context.run, run)
+            finally:
+                # And with it the context, which a thread that is over need not keep.
+                vars(thread).pop("run", None)
+
+        thread.run = in_context  # type: ignore[method-assign]
         try:
-            _quietly(context.run, run)
-        finally:
-            del thread.run  # and with it the context, which a thread that is over need not keep
+            start(thread)
+        except BaseException:
+            vars(thread).pop("run", None)
+            raise
 
-    thread.run = in_context  # type: ignore[method-assign]
-    try:
-        _start(thread)
-    except BaseException:
-        del thread.run
-        raise
+    return started
 
 
 def _quietly(function: Callable[..., Any], /, *args: Any, **kw: Any) -> Any:
@@ -85,22 +90,28 @@ def _quietly(function: Callable[..., Any], /, *args: Any, **kw: Any) -> Any:
     try:
         return function(*args, **kw)
     except BaseException as error:
+        from .web.fence import is_told
+
         if not is_told(error):
             raise
         return None
 
 
-def _submit_in_context(pool: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **kw: Any) -> Future[Any]:
-    if not _is_ours():
-        return _submit(pool, function, *args, **kw)
-    given = _given_context(function)
-    if given is None:
-        return _submit(pool, _branch().run, function, *args, **kw)
-    enter = strands.branching()
-    if enter is not None:
-        with suppress(RuntimeError):  # somebody runs in it just now
-            given.run(enter)
-    return _submit(pool, contextvars.copy_context().run, function, *args, **kw)
+def _submitting(submit: Callable[..., Any], time: int) -> Callable[..., Any]:
+    @functools.wraps(submit)
+    def submitted(pool: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **kw: Any) -> Any:
+        if not _is_ours(time):
+            return submit(pool, function, *args, **kw)
+        given = _given_context(function)
+        if given is None:
+            return submit(pool, _branch().run, function, *args, **kw)
+        enter = strands.branching()
+        if enter is not None:
+            with suppress(RuntimeError):  # somebody runs in it just now
+                given.run(enter)
+        return submit(pool, contextvars.copy_context().run, function, *args, **kw)
+
+    return submitted
 
 
 def _given_context(function: Callable[..., Any]) -> contextvars.Context | None:
@@ -110,9 +121,14 @@ def _given_context(function: Callable[..., Any]) -> contextvars.Context | None:
     return owner if isinstance(owner, contextvars.Context) else None
 
 
-def _create_task_as_branch(loop: asyncio.BaseEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
-    task: asyncio.Task[Any] = strands.create_task(_create_task, loop, coroutine, **options)
-    return task
+def _creating(create_task: Callable[..., Any], time: int) -> Callable[..., Any]:
+    @functools.wraps(create_task)
+    def created(loop: asyncio.BaseEventLoop, coroutine: Any, **options: Any) -> Any:
+        if time != _time:
+            return create_task(loop, coroutine, **options)
+        return strands.create_task(create_task, loop, coroutine, **options)
+
+    return created
 
 
 def start_plainly(thread: threading.Thread) -> None:
@@ -153,20 +169,35 @@ class _AtExit:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _register_in_context(function: Callable[..., Any], /, *args: Any, **kw: Any) -> Callable[..., Any]:
-    _register(_AtExit(function) if _is_ours() else function, *args, **kw)
-    return function
+def _registering(register: Callable[..., Any], time: int) -> Callable[..., Any]:
+    @functools.wraps(register)
+    def registered(function: Callable[..., Any], /, *args: Any, **kw: Any) -> Callable[..., Any]:
+        register(_AtExit(function) if _is_ours(time) else function, *args, **kw)
+        return function
+
+    return registered
 
 
-def _handing_on(start: Callable[..., Any]) -> Callable[..., Any]:
-    """`start`, a way to have another thread run a function, with the context of whoever calls it."""
-    is_new_thread = isinstance(start, BuiltinFunctionType)
-    place = 0 if is_new_thread else 1
-    hand_on = _in_context_quietly if is_new_thread else _in_context
+def _handing_on(start: Callable[..., Any], time: int) -> Callable[..., Any]:
+    """`start`, a way to have a pool run a function, with the context of whoever calls it."""
+    return _with_context(start, time, 1, _in_context)
+
+
+def _handing_to_thread(start: Callable[..., Any], time: int) -> Callable[..., Any]:
+    """`start`, a way to run a function in a new thread, with the context of whoever calls it."""
+    handing = _with_context(start, time, 0, _in_context_quietly)
 
     @functools.wraps(start)
     def started(*args: Any, **kw: Any) -> Any:
-        if not _is_ours() or (is_new_thread and args and _is_worker(args[0])):
+        return start(*args, **kw) if args and _is_worker(args[0]) else handing(*args, **kw)
+
+    return started
+
+
+def _with_context(start: Callable[..., Any], time: int, place: int, hand_on: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(start)
+    def started(*args: Any, **kw: Any) -> Any:
+        if not _is_ours(time):
             return start(*args, **kw)
         if len(args) > place:
             args = (*args[:place], hand_on(args[place]), *args[place + 1 :])
@@ -177,39 +208,48 @@ def _handing_on(start: Callable[..., Any]) -> Callable[..., Any]:
     return started
 
 
-def _other_ways() -> Iterator[tuple[Any, str]]:
-    """Ways into a thread that neither `Thread.start` nor `submit` knows of, and those that hand out several at once."""
-    yield _thread, "start_new_thread"
-    yield ThreadPoolExecutor, "map"
+_Making = Callable[[Callable[..., Any], int], Callable[..., Any]]
+
+
+def _ways() -> Iterator[tuple[Any, str, _Making]]:
+    """Every way into a thread or task, with what makes another one of it."""
+    yield threading.Thread, "start", _starting
+    yield ThreadPoolExecutor, "submit", _submitting
+    yield asyncio.BaseEventLoop, "create_task", _creating
+    yield atexit, "register", _registering
+    yield _thread, "start_new_thread", _handing_to_thread
+    yield ThreadPoolExecutor, "map", _handing_on
     pool = sys.modules.get("multiprocessing.pool")
     if pool is not None:
-        yield from ((pool.ThreadPool, name) for name in ("apply_async", "_map_async", "imap", "imap_unordered"))
+        names = ("apply_async", "_map_async", "imap", "imap_unordered")
+        yield from ((pool.ThreadPool, name, _handing_on) for name in names)
 
 
-_undo: list[Callable[[], None]] = []
+_undo: list[tuple[Any, str, Any, Any]] = []
+"""What was exchanged: where, what was there itself (None: inherited), and what is there now."""
 
 
 def _exchange() -> None:
-    threading.Thread.start = _start_in_context  # type: ignore[method-assign, assignment]
-    ThreadPoolExecutor.submit = _submit_in_context  # type: ignore[method-assign, assignment]
-    asyncio.BaseEventLoop.create_task = _create_task_as_branch  # type: ignore[method-assign, assignment]
-    atexit.register = _register_in_context
-    for owner, name in _other_ways():
-        inherited = name not in vars(owner)
-        original = getattr(owner, name)
-        setattr(owner, name, _handing_on(original))
-        _undo.append(
-            functools.partial(delattr, owner, name) if inherited else functools.partial(setattr, owner, name, original)
-        )
+    global _time
+    _time += 1
+    for owner, name, make in _ways():
+        made = make(getattr(owner, name), _time)
+        _undo.append((owner, name, vars(owner).get(name), made))
+        setattr(owner, name, made)
 
 
 def _restore() -> None:
-    threading.Thread.start = _start  # type: ignore[method-assign]
-    ThreadPoolExecutor.submit = _submit  # type: ignore[method-assign]
-    asyncio.BaseEventLoop.create_task = _create_task  # type: ignore[method-assign]
-    atexit.register = _register
+    global _time
+    _time += 1
     while _undo:
-        _undo.pop()()
+        owner, name, original, made = _undo.pop()
+        # Whoever has put something in front of it meanwhile keeps that, and what is behind it does nothing any more.
+        if vars(owner).get(name) is not made:
+            continue
+        if original is None:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, original)
 
 
 @contextmanager
