@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .errors import StatebaseError, UnrecordedCall
     from .ledger import ForkPoint, Ledger
     from .marks import tool
-    from .recorder import record_session
+    from .recorder.capture import capture
+    from .recorder.session import record_session
     from .values import ABSENT
 
 __version__ = "0.1.0"
@@ -39,6 +40,7 @@ __all__ = [
     "Verdict",
     "acting_as",
     "asgi_agent",
+    "capture",
     "http_agent",
     "load_cassette",
     "record_session",
@@ -63,9 +65,10 @@ _HOMES = {
     "Verdict": "compare.model",
     "acting_as": "engine.acting",
     "asgi_agent": "engine.service",
+    "capture": "recorder.capture",
     "http_agent": "engine.service",
     "load_cassette": "cassette",
-    "record_session": "recorder",
+    "record_session": "recorder.session",
     "replay": "engine.runner",
     "replay_async": "engine.runner",
     "tool": "marks",

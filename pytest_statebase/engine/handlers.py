@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
@@ -35,7 +36,7 @@ class Watcher:
     """A handler that lets every call run as if nobody looked on."""
 
     def look(
-        self, tool: Tool, original: Callable[..., Any], named: dict[str, Any], args: tuple[Any, ...], kw: dict[str, Any]
+        self, tool: Tool, original: FunctionType, named: dict[str, Any], args: tuple[Any, ...], kw: dict[str, Any]
     ) -> Any:
         """What `original(*args, **kw)` gives or raises. named: the arguments by parameter name."""
         raise NotImplementedError

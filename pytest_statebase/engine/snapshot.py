@@ -75,8 +75,13 @@ def error_record(error: BaseException) -> dict[str, Any]:
 
     Messages of HTTP clients tell whole addresses.
     """
-    cleaned: dict[str, Any] = _cleaned(_record(error, _MAX_CAUSES))
+    cleaned: dict[str, Any] = _cleaned(raw_error_record(error))
     return cleaned
+
+
+def raw_error_record(error: BaseException) -> dict[str, Any]:
+    """The same, with whatever secrets it holds: for who takes them out later."""
+    return _record(error, _MAX_CAUSES)
 
 
 def _cleaned(value: Any) -> Any:

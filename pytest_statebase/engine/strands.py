@@ -50,13 +50,20 @@ class Strand:
 
 
 @contextmanager
-def recording_strands() -> Iterator[None]:
-    """Have `current_strand` tell strands apart inside: what runs there is one, what it starts are others."""
-    token = _current.set(Strand(owner=_here()))
+def recording_strands(strand: Strand | None = None) -> Iterator[None]:
+    """Have `current_strand` tell strands apart inside: what runs there is one, what it starts are others.
+
+    strand: the one that goes on here, wherever it has been before.
+    """
+    if strand is None:
+        strand = Strand()
+    strand.owner = _here()
+    token = _current.set(strand)
     try:
         yield
     finally:
-        _current.reset(token)
+        with suppress(ValueError):  # it is left in another context than it was entered in
+            _current.reset(token)
 
 
 def current_strand() -> Strand:

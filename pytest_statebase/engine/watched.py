@@ -28,6 +28,7 @@ class Watched:
         self._failed = failed
         self._own: dict[tuple[FunctionType, int], Tool] = {}
         self._functions: dict[FunctionType, Tool] = {}
+        self._has_methods = False
         self._on_import = self._loaded
         self._threads = threads_take_context_along()
 
@@ -54,10 +55,12 @@ class Watched:
 
     def _add_all(self, found: Callable[[], Iterable[Tool]]) -> None:
         try:
-            with lock:
-                pending = list(found())
-                while pending:
-                    pending += self._added(pending.pop())
+            # Most often there is nothing, and a program that forks must not find the lock held for that.
+            pending = list(found())
+            if pending:
+                with lock:
+                    while pending:
+                        pending += self._added(pending.pop())
         except Exception as error:
             self._failed(error)
 
@@ -70,6 +73,7 @@ class Watched:
         watch(tool)
         self._own[key] = tool
         self._functions.setdefault(tool.function, tool)
+        self._has_methods |= tool.owner is not None
         return () if tool.adapter is not None else kin_of(tool, self._functions.get)
 
     def _marked(self, mark: Mark) -> None:
@@ -79,5 +83,5 @@ class Watched:
         self._add_all(lambda: loaded_again(module, list(self._own.values()), self._functions.get))
 
     def _born(self, made: type) -> None:
-        if made.__bases__ != (object,):
+        if self._has_methods and made.__bases__ != (object,):
             self._add_all(lambda: overrides_in(made, self._functions.get))

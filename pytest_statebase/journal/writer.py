@@ -169,6 +169,17 @@ class Writer:
             return False
         return True
 
+    def lose(self, frame: Frame, reason: str, what: str) -> None:
+        """Count a frame that whoever captures cannot hand over. Nothing more of its session is kept."""
+        self._lose(frame, reason, what)
+
+    def trouble(self, kind: str, what: str) -> None:
+        """Count something that went wrong in capturing, and log it the first time. what: without anything captured."""
+        self._tell(kind, what)
+        with self._lock:
+            if self._thread is not None:
+                self._queue.put(threading.Event())
+
     def _lose(self, frame: Frame, reason: str, what: str | None) -> None:
         """Count a frame as lost. From what it says of a session on, nothing more of that is kept."""
         with self._lock:

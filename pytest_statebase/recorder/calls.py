@@ -278,6 +278,11 @@ class Calls:
             self._open = {}
             return self._calls
 
+    def forget(self) -> None:
+        """Nothing of the calls is kept any more; those that go on run to their end."""
+        with self._lock:
+            self._calls, self._open = [], {}
+
 
 def woven(calls: Iterable[tuple[int, Event]], others: Iterable[Event]) -> list[Event]:
     """The events of a turn, each call before what came after it had begun.
