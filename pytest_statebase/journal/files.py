@@ -20,6 +20,7 @@ except ImportError:  # pragma: no cover - Windows has none, and there nothing th
 SUFFIX = ".journal"
 STATUS_SUFFIX = ".status"
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_write = os.write
 _ABANDONED = 3600.0
 """Seconds after which the status of a process without a journal is removed."""
 
@@ -83,7 +84,7 @@ class Journal:
         view, done = memoryview(ahead + data), 0
         try:
             while done < len(view):
-                done += os.write(self._fd, view[done:])
+                done += _write(self._fd, view[done:])
         except OSError as error:
             whole, length = _whole_lines(lines, done - len(ahead))
             self._take_back(length + len(ahead) if whole else 0, done)

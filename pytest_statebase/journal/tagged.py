@@ -22,7 +22,13 @@ _MARKED = '{"~":'
 _INTEGER_BITS = 13_000
 """Beyond, Python refuses to make a decimal text of an integer."""
 
-_dumps = json.JSONEncoder(separators=(",", ":")).encode
+
+def _no_json(value: Any) -> Any:
+    # The one of json asks the object for its class, which a stranger's may raise at.
+    raise TypeError("no JSON")
+
+
+_dumps = json.JSONEncoder(separators=(",", ":"), default=_no_json).encode
 
 
 def tagged_text(value: Any) -> tuple[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from operator import attrgetter
 from typing import Any
 
@@ -70,8 +71,9 @@ def _walked(value: Any) -> int:
     while pending and seen < _MOST:
         item = pending.pop()
         seen += 1
-        total += len(item) + 50 if isinstance(item, (str, bytes, bytearray)) else 60
-        pending += _parts(item)
+        with suppress(Exception):  # what strangers' objects raise when they are looked at may be anything
+            total += len(item) + 50 if isinstance(item, (str, bytes, bytearray)) else 60
+            pending += _parts(item)
     return total + total // max(seen, 1) * len(pending)
 
 

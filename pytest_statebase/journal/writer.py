@@ -20,7 +20,7 @@ from ..frames import Between, Frame, SessionClosed, SessionCut, TurnClosed, fram
 from ..statebase.held import timestamp
 from .files import Journal, new_name, prune
 from .limits import Limits
-from .lines import HEADER, Head, checked, line_of
+from .lines import HEADER, KINDS, Head, checked, line_of
 from .settle import settled
 from .status import Counts, write_status
 from .weight import weigh
@@ -33,6 +33,7 @@ _MOST_CUT = 100_000
 """Sessions that are known as cut. Who reads the journal finds the others by the gap that they have."""
 _STATUS_SECONDS = 1.0
 _PRUNE_SECONDS = 600.0
+_WORK_SECONDS, _REST_SECONDS = 0.0002, 0.00002
 _FORMAT = 1
 
 
@@ -85,7 +86,7 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._is_stopped = False
         self._started = timestamp()
-        self._told_at = self._pruned_at = 0.0
+        self._told_at = self._pruned_at = self._breathed = 0.0
         self._is_told = True
 
     # --- From any thread
@@ -99,10 +100,12 @@ class Writer:
         try:
             return self._put(frame, kept)
         except Exception as error:  # whatever it is, the agent must not see it
-            self._lose(frame, "encoding", f"a frame could not be taken: {_named(error)}")
+            self._tell("internal", f"a frame could not be taken: {_named(error)}")
             return False
 
     def _put(self, frame: Frame, kept: Kept | None) -> bool:
+        if type(frame) not in KINDS or not isinstance(frame.session, str):
+            raise TypeError("no frame")
         size, is_plain = weigh(frame)
         with self._lock:
             reason = self._refused(frame, size)
@@ -194,7 +197,9 @@ class Writer:
                 del self._cuts[:-_MOST_CUT]
                 if self._thread is None:
                     self._start()
-                self._queue.put(threading.Event())
+                if self._queue.empty():
+                    # The writer may sleep, and is to tell of it.
+                    self._queue.put(threading.Event())
         if what is not None:
             self._tell(reason, what)
 
@@ -256,12 +261,19 @@ class Writer:
                 if line is not None:
                     lines.append(line)
                     ready.append(item)
+                self._breathe()
             written = self._append(lines) if lines or self._cuts else 0
             done = ready[:written]
             for item in ready[written:]:
                 self._break(item.frame, "disk", None)
         finally:
             self._release(items, done, lines)
+
+    def _breathe(self) -> None:
+        """Let the program's threads go on: they would wait for 5 ms each time for the interpreter to be free."""
+        if time.perf_counter() - self._breathed > _WORK_SECONDS:
+            time.sleep(_REST_SECONDS)
+            self._breathed = time.perf_counter()
 
     def _release(self, items: list[_Item], done: list[_Item], lines: list[bytes]) -> None:
         kept = {id(item) for item in done}
