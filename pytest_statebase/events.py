@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from .values import ABSENT
 
 Content: TypeAlias = Mapping[str, Any]
 """`{type, content, …}` as the StateBase API has it: type is text, audio, image, tool_call, tool_result, error, …"""
+
+
+def timestamp() -> str:
+    """Now, as the API writes it, and as fine as the clock is: such times tell what came first."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)

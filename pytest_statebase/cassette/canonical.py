@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import UnstorableError
-from .parts import END, LIST, MAP, canonical_text, tag_part, text_part, word_part
+from .parts import END, LIST, MAP, MAX_DEPTH, canonical_text, tag_part, text_part, word_part
 from .tags import TYPED, UNORDERED, escape_surrogates, form_of
-from .yamlread import MAX_DEPTH
 
 _MAX_JSON_DEPTH = 100
 

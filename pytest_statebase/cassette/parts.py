@@ -11,6 +11,8 @@ import json
 import math
 from typing import Any
 
+MAX_DEPTH = 1000
+"""Containers inside one another."""
 MARK = "\0"
 MAP = MARK + "{"
 LIST = MARK + "["

@@ -33,10 +33,8 @@ from yaml.scanner import Scanner as _PureScanner
 from ..errors import FileError
 from ..values import copy_value
 from . import tags
-from .parts import END, LIST, MAP, MARK, after, begins, is_tag, part_of, tag_part, text_part
+from .parts import END, LIST, MAP, MARK, MAX_DEPTH, after, begins, is_tag, part_of, tag_part, text_part
 
-MAX_DEPTH = 1000
-"""Containers inside one another."""
 MAX_COPIED = 1_000_000
 """Characters that all aliases of a file may stand for, where a node counts as ten."""
 

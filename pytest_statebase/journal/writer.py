@@ -16,8 +16,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
+from ..events import timestamp
 from ..frames import Between, Frame, SessionClosed, SessionCut, TurnClosed, frame_at
-from ..statebase.held import timestamp
 from .files import Journal, new_name, prune
 from .limits import Limits
 from .lines import HEADER, KINDS, Head, checked, line_of

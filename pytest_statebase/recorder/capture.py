@@ -15,11 +15,12 @@ from ..engine.finding import find_tools, with_marked
 from ..engine.snapshot import snapshot
 from ..engine.watched import Watched
 from ..errors import OptionError
-from ..events import SessionCreated
+from ..events import SessionCreated, timestamp
 from ..frames import Frame
 from ..journal import Limits, Writer
-from ..statebase.held import timestamp
+from ..privacy import RedactionOptions
 from ..values import ABSENT
+from .cleaning import Cleaning
 from .entry import Asked, Entry, T, Where, decorated
 from .rules import Rules
 from .sessions import Bounds, Journal, Session, Sessions, here
@@ -227,7 +228,7 @@ class Capture:
         idle: float = 1800.0,
         max_sessions: int = 1000,
         agent_id: str | None = None,
-        redact: Callable[[Frame], Frame] | None = None,
+        redact: Callable[[Frame], Frame] | RedactionOptions | None = None,
         limits: Limits | None = None,
     ) -> Recording:
         """A recording of the sessions of this process, in journals below `directory`.
@@ -236,12 +237,13 @@ class Capture:
         from 0 to 1, the same ones in every process. keep: by what others are kept as well: `errors`, `rollbacks`,
         `slow` (a turn of so many seconds or more), `unusual`, `feedback`. idle: seconds without a turn after which a
         session is over. max_sessions: how many are open at once; beyond, the oldest is ended. agent_id: of sessions
-        that name none. redact: makes of each frame the one that is written. limits: of memory and disk.
+        that name none. redact: rules and options of the redaction that is done anyway, or what makes of
+        each frame the one that is written. limits: of memory and disk.
 
         Raises OptionError for a value that means nothing.
         """
         rules, bounds = Rules(sample, keep, slow), Bounds.checked(idle, max_sessions)
-        cleaning = redact or (lambda frame: frame)
+        cleaning = redact if callable(redact) else Cleaning(directory, redact)
         return Recording(lambda: Writer(directory, redact=cleaning, limits=limits), tools, rules, bounds, agent_id)
 
     @overload

@@ -24,9 +24,9 @@ from ..engine.web.doorway import door_here
 from ..engine.web.stateapi import StateApi
 from ..engine.web.stateapi import api_hosts as hosts_of_api
 from ..errors import AgentError, UnstorableError
+from ..events import timestamp
 from ..ledger import Event, Ledger, SessionCreated, SessionEnded, ToolCalled, TurnAdded, TurnStarted
 from ..statebase import LocalClient, RunningTurn
-from ..statebase.held import timestamp
 from ..values import ABSENT, copy_value
 from ..wire.doors import Decision
 from ..wire.doors import Live as LiveRequest

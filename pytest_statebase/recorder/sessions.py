@@ -14,9 +14,8 @@ from typing import Any, Protocol
 from ..engine.offer import as_content
 from ..engine.snapshot import snapshot
 from ..errors import OptionError
-from ..events import SessionCreated
+from ..events import SessionCreated, timestamp
 from ..frames import Frame, SessionClosed, SessionOpened
-from ..statebase.held import timestamp
 from ..values import ABSENT
 from .calls import numbers
 from .rules import Rules, Signs

@@ -6,7 +6,7 @@ import threading
 import time
 
 from ..cassette.redaction import Echoes, all_known, redacted_exchange
-from ..statebase.held import timestamp
+from ..events import timestamp
 from ..wire.doors import Live
 from ..wire.exchange import Answer, Exchange, Request
 

@@ -25,9 +25,9 @@ from ..events import (
     StateUpdated,
     TurnAdded,
     TurnStarted,
+    timestamp,
 )
 from ..frames import TurnClosed, TurnOpened
-from ..statebase.held import timestamp
 from ..values import ABSENT, same
 from ..wire.exchange import Exchange
 from .calls import Calls, inside, woven

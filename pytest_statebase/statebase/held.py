@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from ..ledger import Ledger, MemoryAdded, MemoryDeleted, MemorySearched, MemoryUpdated, ToolCalled, TurnAdded
@@ -17,11 +16,6 @@ from .items import Item
 Loader: TypeAlias = Callable[[], Ledger]
 ACTOR = "api_key_local"
 """Who does what is done through a local client, as traces tell it."""
-
-
-def timestamp() -> str:
-    """Now, as the API writes it, and as fine as the clock is: such times tell what came first."""
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _nothing() -> None:

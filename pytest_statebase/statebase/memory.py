@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..events import timestamp
 from ..ledger import MemoryAdded, MemoryDeleted, MemorySearched, MemoryUpdated
 from ..values import copy_value
 from .faults import invalid, not_found
-from .held import ACTOR, Held, Store, memory_id, memory_item, timestamp
+from .held import ACTOR, Held, Store, memory_id, memory_item
 from .items import Item, Order, Page, mapping, page, plain
 
 TYPES = ("fact", "preference", "event", "policy", "observation", "general")

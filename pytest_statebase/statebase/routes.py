@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from ..events import timestamp
 from .client import LocalClient
 from .faults import ApiError
 from .fields import Fields
-from .held import timestamp
 from .items import Item, Page
 from .toolturns import logged_call
 from .wireform import forms, listed_trace, page_form, session_form, state_form, timed_form, trace_form, turn_form

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from ..events import timestamp
 from ..ledger import (
     ForkPoint,
     Ledger,
@@ -23,7 +24,7 @@ from ..ledger import (
 )
 from ..values import ABSENT, copy_value, same
 from .faults import ApiError, invalid, not_found
-from .held import ACTOR, Beside, Held, Store, timestamp
+from .held import ACTOR, Beside, Held, Store
 from .items import Item, Order, Page, between, mapping, page, plain, recorded
 from .memory import search_session
 from .views import (

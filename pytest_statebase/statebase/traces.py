@@ -7,8 +7,9 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
+from ..events import timestamp
 from .faults import not_found
-from .held import ACTOR, Beside, Held, Store, timestamp
+from .held import ACTOR, Beside, Held, Store
 from .items import Item, Order, Page, between, mapping, page
 from .views import all_traces, beside_items, trace_items
 

@@ -31,7 +31,7 @@ from pytest_statebase.importers import import_file
 from pytest_statebase.importers.store import Store
 from pytest_statebase.journal import CapturedSession, Damage, Limits, Writer, read_sessions
 from pytest_statebase.ledger import input_text
-from pytest_statebase.statebase.held import timestamp
+from pytest_statebase.events import timestamp
 from pytest_statebase.testing import Reenact
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from ...cassette.redaction import Echoes, all_known, redacted, redacted_exchange
 from ...compare import IgnoreRules
 from ...compare.model import ReplayedRequest, Source
 from ...errors import StatebaseError, UnrecordedCall
-from ...statebase.held import timestamp
+from ...events import timestamp
 from ...wire.clients.going import GAVE_UP
 from ...wire.doors import Decision, Live
 from ...wire.exchange import Answer, Exchange, Failure, Request

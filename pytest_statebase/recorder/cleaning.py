@@ -1,0 +1,33 @@
+"""What stands between a capture and the disk: secrets and personal data go, in the writer's thread."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..frames import Frame
+from ..privacy import FrameRedactor, RedactionOptions, key_of
+
+
+class Cleaning:
+    """Redacts frames, with the key of their directory: one value has one token there. Of one thread at a time."""
+
+    def __init__(self, directory: str | os.PathLike[str], options: RedactionOptions | None = None) -> None:
+        self._directory = Path(directory).absolute()
+        self._options = options
+        self._process = 0
+        self._redactor: FrameRedactor
+
+    def __call__(self, frame: Frame) -> Frame:
+        # A child of fork may have been split off in the middle of a frame.
+        if self._process != os.getpid():
+            self._redactor = FrameRedactor(self._options or RedactionOptions(key=self._key()))
+            self._process = os.getpid()
+        return self._redactor.frame(frame)
+
+    def _key(self) -> bytes:
+        try:
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return key_of(self._directory)
+        except OSError:  # where nothing can be written, no key is needed; the writer tells of it
+            return b""
