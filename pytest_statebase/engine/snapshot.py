@@ -38,7 +38,7 @@ def _snapshot(value: Any) -> Any:
         return {key: _snapshot(item) for key, item in value.items()}
     if kind is list:
         return [_snapshot(item) for item in value]
-    if isinstance(value, BaseException):
+    if issubclass(kind, BaseException):
         return _error_data(value, 0)
     try:
         return copy.deepcopy(value)
@@ -49,7 +49,12 @@ def _snapshot(value: Any) -> Any:
 
 
 def _piecemeal(kind: type, value: Any) -> Any:
-    fields = None if isinstance(value, (type, enum.Enum)) else fields_of(value)
+    try:
+        fields = None if issubclass(kind, (type, enum.Enum)) else fields_of(value)
+    except RecursionError:
+        raise
+    except Exception:  # and when they are looked at
+        return Uncopied(kind)
     if fields is not None:
         return TypedData(
             f"{kind.__module__}:{kind.__qualname__}", {key: _snapshot(item) for key, item in fields.items()}

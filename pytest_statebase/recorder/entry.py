@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import CO_COROUTINE
@@ -66,7 +67,10 @@ def decorated(target: Any, entry: Entry, begin: Begin, failed: Callable[[str, Ex
         )
     code = target.__code__
     _check(target, entry)
-    return twin(target, trampoline(code, _Capturing(target, entry, begin, failed).dispatch, is_method=False))
+    made = twin(target, trampoline(code, _Capturing(target, entry, begin, failed).dispatch, is_method=False))
+    functools.update_wrapper(made, target)
+    del made.__wrapped__  # type: ignore[attr-defined]  # its own signature is the same
+    return made
 
 
 def _check(target: FunctionType, entry: Entry) -> None:
@@ -103,7 +107,7 @@ class _Capturing:
         except BaseException as error:
             turn.close(error)
             raise
-        if isinstance(result, CoroutineType):
+        if type(result) is CoroutineType:
             return self._awaiting(turn, result)
         return self._replied(turn, result)
 
@@ -117,9 +121,9 @@ class _Capturing:
         return self._replied(turn, result)
 
     def _replied(self, turn: Turn, result: Any) -> Any:
-        if isinstance(result, GeneratorType):
+        if type(result) is GeneratorType:
             return self._watch(turn).through(result)
-        if isinstance(result, AsyncGeneratorType):
+        if type(result) is AsyncGeneratorType:
             return self._watch(turn).through_async(result)
         self._reply(turn, result)
         turn.close()
@@ -143,10 +147,13 @@ class _Capturing:
                 self._failed("reply", error)
 
         def ended(closed: bool, returned: Any, error: BaseException | None) -> None:
-            if isinstance(returned, AgentReply):
-                turn.reply(returned)
-            elif chunks:
-                turn.reply(joined(chunks))
+            try:
+                if isinstance(returned, AgentReply):
+                    turn.reply(returned)
+                elif chunks:
+                    turn.reply(joined(chunks))
+            except Exception as trouble:
+                self._failed("reply", trouble)
             turn.close(error, interrupted=closed)
 
         return Watch(seen, lambda heard: None, ended, turn.around)

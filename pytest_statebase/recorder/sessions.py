@@ -216,7 +216,10 @@ class Sessions:
             elif not self.is_over:
                 self._open.move_to_end(created.id)
             session.last = time.monotonic()
-        self.sweep()
+        try:
+            self.sweep()
+        except Exception as error:
+            self.failed("session", error)
         return session
 
     def end(self, id: str, reason: str) -> None:

@@ -190,15 +190,27 @@ class Turn(Watcher):
     @contextmanager
     def around(self) -> Iterator[None]:
         """What runs inside belongs to the turn."""
-        with watching(self), recording_strands(self._strand):
+        stack = ExitStack()
+        self._guarded("turn", lambda: self._take_place(stack))
+        try:
             yield
+        finally:
+            self._guarded("turn", stack.close)
+
+    def _take_place(self, stack: ExitStack) -> None:
+        stack.enter_context(watching(self))
+        stack.enter_context(recording_strands(self._strand))
 
     def close(self, error: BaseException | None = None, *, interrupted: bool = False) -> None:
         """The turn is over. error: what the agent raised; one that only ends it (a cancellation) interrupts it."""
         if not self.is_open:
             return
         self.is_open = False
-        self._guarded("turn", lambda: self._close(error, interrupted))
+        try:
+            self._close(error, interrupted)
+        except Exception as trouble:
+            self.kept = False
+            self.session.failed("turn", trouble)
         self._guarded("turn", lambda: self.session.turn_ended(self))
         # Threads that the turn has left behind hold it for as long as they live.
         self.others, self.exchanges, self._handed, self._before = [], [], ABSENT, ABSENT
@@ -239,9 +251,9 @@ class Turn(Watcher):
             self.kept = False
             self.session.lose(frame)
             return
-        self.session.signs.turn(frame.events, seconds, self.session.slow)
         if not self.session.put(frame, self._is_kept):
             self.kept = False
+        self.session.signs.turn(frame.events, seconds, self.session.slow)
 
     def _is_kept(self, kept: bool) -> None:
         self.kept = kept

@@ -25,13 +25,12 @@ from typing import Any
 
 from pytest_statebase import Verdict, replay
 from pytest_statebase.cassette import load_cassette, verify
-from pytest_statebase.events import SessionCreated, StateUpdated, ToolCalled, TurnAdded, TurnStarted
+from pytest_statebase.events import SessionCreated, StateUpdated, ToolCalled, TurnAdded, TurnStarted, timestamp
 from pytest_statebase.frames import SessionOpened, TurnClosed, TurnOpened
 from pytest_statebase.importers import import_file
 from pytest_statebase.importers.store import Store
 from pytest_statebase.journal import CapturedSession, Damage, Limits, Writer, read_sessions
 from pytest_statebase.ledger import input_text
-from pytest_statebase.events import timestamp
 from pytest_statebase.testing import Reenact
 
 ROOT = Path(__file__).parents[2]
