@@ -138,6 +138,8 @@ class Session:
         with self._lock:
             self._turns += 1
             overlaps = bool(self.open_turns)
+            for other in self.open_turns:
+                other.overlapped()
             self.open_turns[turn] = None
             self.last = time.monotonic()
             return self._turns, overlaps

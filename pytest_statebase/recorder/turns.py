@@ -220,6 +220,10 @@ class Turn(Watcher):
         """Nobody waits for its end any more: the input stays without an answer."""
         self.is_open = False
 
+    def overlapped(self) -> None:
+        """Another turn of the session begins while this one goes on."""
+        self._overlaps = True
+
     def overflow(self) -> None:
         """More happens in the turn than is kept of one."""
         self._is_lost = True
