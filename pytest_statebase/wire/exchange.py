@@ -77,6 +77,8 @@ class Failure:
 
 
 Answer: TypeAlias = Response | Failure
+GAVE_UP = Failure("closed", "the client waited no longer")
+"""What came back of a request that was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)

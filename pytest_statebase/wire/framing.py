@@ -66,6 +66,8 @@ def unchunked(raw: bytes) -> tuple[bytes, bool]:
             size = int(raw[at:end].split(b";", 1)[0], 16)
         except ValueError:
             break
+        if size < 0:
+            break
         if size == 0:
             return b"".join(parts), True
         parts.append(raw[end + 1 : end + 1 + size])

@@ -12,9 +12,10 @@ from typing import Any
 
 from .doors import Door, passing
 from .imports import listen, listen_no_more
+from .watch import Watch
 
-Find = Callable[[], Door | None]
-"""Who decides of a request that is made here and now; None where it goes on as if nothing were there."""
+Find = Callable[[], Door | Watch | None]
+"""Who decides of a request that is made here and now, or watches it; None where it goes on as if nothing were there."""
 
 _CLIENTS = {
     "httpcore": "httpcore",
@@ -31,7 +32,7 @@ _undo: list[tuple[Any, str, Any, Any]] = []
 _done: list[ModuleType] = []
 
 
-def door_for_request() -> Door | None:
+def door_for_request() -> Door | Watch | None:
     """Who decides of the request that is about to be sent."""
     finds = _finds[-1:]
     return None if not finds or passing.get() else finds[0]()
@@ -103,7 +104,7 @@ def _install(name: str) -> None:
                 (owner, attribute, owner.__dict__[attribute], replacement)
                 for owner, attribute, replacement in client.replacements(module, door_for_request)
             ]
-        except (AttributeError, KeyError):
+        except Exception:
             return
         for owner, attribute, _, replacement in found:
             setattr(owner, attribute, replacement)

@@ -15,9 +15,8 @@ from ...compare import IgnoreRules
 from ...compare.model import ReplayedRequest, Source
 from ...errors import StatebaseError, UnrecordedCall
 from ...events import timestamp
-from ...wire.clients.going import GAVE_UP
 from ...wire.doors import Decision, Live
-from ...wire.exchange import Answer, Exchange, Failure, Request
+from ...wire.exchange import GAVE_UP, Answer, Exchange, Failure, Request
 from . import budget
 from .budget import WaitPolicy, told
 from .explain import explain

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import StatebaseError
-from ...wire.clients.going import GAVE_UP
-from ...wire.exchange import Answer, Exchange, Failure, Request, Response
+from ...wire.exchange import GAVE_UP, Answer, Exchange, Failure, Request, Response
 from ...wire.tee import UNREAD
 
 _COMPLETE = '{"complete":true}'

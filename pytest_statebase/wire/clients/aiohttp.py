@@ -9,12 +9,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from ..doors import Door, Live
-from ..exchange import Answer, Failure, Headers, Request, Response
+from ..exchange import GAVE_UP, Answer, Failure, Headers, Request, Response
 from ..framing import has_body, rendered
 from ..tee import Tee
-from .going import GAVE_UP, Tries, asked, going_out
+from ..watch import Sight, Watch
+from .going import Tries, asked, going_out
 
-Find = Callable[[], Door | None]
+Find = Callable[[], Door | Watch | None]
 Handler = Callable[[Any], Awaitable[Any]]
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -66,12 +67,29 @@ class _Middleware:
         door = self.find()
         if door is None or request.headers.get("Upgrade", "").lower() == "websocket":
             return await handler(request)
+        if isinstance(door, Watch):
+            return await self._watched(request, handler, door)
         body = await self._body(request)
         question = _asked(request, body)
         decision = door(question)
         if isinstance(decision, Live):
             return await self._live(request, handler, question, decision)
         return await self._answered(request, decision)
+
+    async def _watched(self, request: Any, handler: Handler, watch: Watch) -> Any:
+        sight = watch.sight(lambda: _head_of(request))
+        if sight is None:
+            return await handler(request)
+        request._traces = [*request._traces, _Seen(request, sight)]
+        try:
+            response = await handler(request)
+        except BaseException as error:
+            sight.failed(functools.partial(self._failed, error))
+            raise
+        tee = sight.answered(lambda: self._head(response))
+        if tee is not None:
+            self._keep(response, tee)
+        return response
 
     async def _body(self, request: Any) -> bytes:
         """The body, which can be sent all the same, now and after a redirect."""
@@ -157,7 +175,7 @@ class _Middleware:
             else:
                 wait = tries.wait(_head(response))
                 if wait is None:
-                    self._keep(response, live)
+                    self._keep(response, Tee(self._head(response), live.done))
                     return response
                 response.close()
             await asyncio.sleep(wait)
@@ -172,14 +190,17 @@ class _Middleware:
             return Failure("timeout", message)
         return Failure("connect" if isinstance(error, self.aiohttp.ClientConnectorError) else "closed", message)
 
-    def _keep(self, response: Any, live: Live) -> None:
+    def _head(self, response: Any) -> Response:
+        """The head of an answer as it fits the body that is read, which may be decoded by then."""
+        head = _head(response)
+        if not self._option("auto_decompress") or not response.headers.get("Content-Encoding"):
+            return head
+        dropped = ("content-encoding", "content-length")
+        return Response(head.status, head.reason, tuple(h for h in head.headers if h[0].lower() not in dropped))
+
+    def _keep(self, response: Any, tee: Tee) -> None:
         """Keep the body of a live answer while it comes."""
-        head, stream = _head(response), response.content
-        if self._option("auto_decompress"):
-            dropped = ("content-encoding", "content-length")
-            if response.headers.get("Content-Encoding"):
-                head = Response(head.status, head.reason, tuple(h for h in head.headers if h[0].lower() not in dropped))
-        tee = Tee(head, live.done)
+        stream = response.content
         if not has_body(response.method, response.status):
             tee.end()
             return
@@ -190,6 +211,24 @@ class _Middleware:
         stream.on_eof(over)
         if response.connection is not None:
             response.connection.add_callback(over)
+
+
+class _Seen:
+    """Sees what is sent of a request, as traces of aiohttp do."""
+
+    def __init__(self, request: Any, sight: Sight) -> None:
+        self._request = request
+        self._sight = sight
+
+    async def send_request_headers(self, method: str, url: Any, headers: Any) -> None:
+        self._sight.begins()
+        self._sight.head(lambda: _head_of(self._request))
+
+    async def send_request_chunk_sent(self, method: str, url: Any, chunk: bytes) -> None:
+        self._sight.sent(chunk)
+
+    async def send_response_chunk_received(self, method: str, url: Any, chunk: bytes) -> None:
+        """It is seen where it comes."""
 
 
 def _over(stream: Any) -> None:
@@ -208,12 +247,16 @@ def _over(stream: Any) -> None:
 
 
 def _asked(request: Any, body: bytes) -> Request:
+    return asked(*_head_of(request), body)
+
+
+def _head_of(request: Any) -> tuple[str, str, Headers]:
+    """Method, address and headers."""
     headers: Headers = tuple(request.headers.items())
-    url = str(request.url.with_fragment(None))
     if request.compress:
         # It is not yet what the header says.
         headers = tuple(header for header in headers if header[0].lower() != "content-encoding")
-    return asked(request.method, url, headers, body)
+    return request.method, str(request.url.with_fragment(None)), headers
 
 
 def _head(response: Any) -> Response:

@@ -8,11 +8,8 @@ from collections.abc import Iterator
 
 from ..doors import Live, let_pass
 from ..encoding import decoded
-from ..exchange import Answer, Failure, Headers, Request
+from ..exchange import Answer, Headers, Request
 from ..guard import letting
-
-GAVE_UP = Failure("closed", "the client waited no longer")
-"""What came back of a request that was cancelled."""
 
 
 @contextlib.contextmanager

@@ -6,34 +6,39 @@ import asyncio
 import functools
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from ..doors import Door, Live
-from ..exchange import Answer, Failure, Request, Response, origin
+from ..exchange import GAVE_UP, Answer, Failure, Headers, Request, Response, origin
 from ..framing import framed_headers, has_body, wire_bytes
 from ..streams import pieces
 from ..tee import Tee
-from .going import GAVE_UP, Tries, asked, going_out, sleep
+from ..watch import Sight, Watch
+from .going import Tries, asked, going_out, sleep
 
 _INCOMPLETE = "peer closed connection without sending complete message body (incomplete chunked read)"
 _DISCONNECTED = "Server disconnected without sending a response."
 Original = Callable[..., Any]
+Find = Callable[[], Door | Watch | None]
 
 
-def replacements(module: Any, find: Callable[[], Door | None]) -> Iterator[tuple[Any, str, Any]]:
+def replacements(module: Any, find: Find) -> Iterator[tuple[Any, str, Any]]:
     """For `httpcore` or `httpcore2`."""
     sync, asynchronous = module.ConnectionPool, module.AsyncConnectionPool
     yield sync, "handle_request", _handle(module, sync.handle_request, find)
     yield asynchronous, "handle_async_request", _handle_async(module, asynchronous.handle_async_request, find)
 
 
-def _handle(core: Any, original: Original, find: Callable[[], Door | None]) -> Original:
+def _handle(core: Any, original: Original, find: Find) -> Original:
     @functools.wraps(original)
     def handle_request(pool: Any, request: Any) -> Any:
         door = find()
         if door is None or not _is_http(request):
             return original(pool, request)
+        if isinstance(door, Watch):
+            return _watched(core, original, pool, request, door)
         body = b"".join(request.stream)
         request.stream = _Sent(body)
         question = _asked(request, body)
@@ -45,12 +50,14 @@ def _handle(core: Any, original: Original, find: Callable[[], Door | None]) -> O
     return handle_request
 
 
-def _handle_async(core: Any, original: Original, find: Callable[[], Door | None]) -> Original:
+def _handle_async(core: Any, original: Original, find: Find) -> Original:
     @functools.wraps(original)
     async def handle_async_request(pool: Any, request: Any) -> Any:
         door = find()
         if door is None or not _is_http(request):
             return await original(pool, request)
+        if isinstance(door, Watch):
+            return await _watched_async(core, original, pool, request, door)
         body = b"".join([chunk async for chunk in request.stream])
         request.stream = _Sent(body)
         question = _asked(request, body)
@@ -70,12 +77,72 @@ def _is_http(request: Any) -> bool:
 
 
 def _asked(request: Any, body: bytes) -> Request:
+    return asked(*_head_of(request), body)
+
+
+def _head_of(request: Any) -> tuple[str, str, Headers]:
+    """Method, address and headers."""
     url = request.url
     target = url.target.decode("ascii", "replace")
     whole = origin(url.scheme.decode("ascii"), url.host.decode("ascii"), url.port) + target
     address = target if "://" in target[:8] else whole
     headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers)
-    return asked(request.method.decode("ascii"), address, headers, body)
+    return request.method.decode("ascii"), address, headers
+
+
+def _watched(core: Any, original: Original, pool: Any, request: Any, watch: Watch) -> Any:
+    sight = watch.sight(lambda: _head_of(request))
+    if sight is None:
+        return original(pool, request)
+    stream, request.stream = request.stream, _Seen(request.stream, sight)
+    try:
+        response = original(pool, request)
+    except BaseException as error:
+        sight.failed(partial(_failed, core, error))
+        raise
+    finally:
+        request.stream = stream
+    return _kept(response, sight.answered(lambda: _head(response)))
+
+
+async def _watched_async(core: Any, original: Original, pool: Any, request: Any, watch: Watch) -> Any:
+    sight = watch.sight(lambda: _head_of(request))
+    if sight is None:
+        return await original(pool, request)
+    stream, request.stream = request.stream, _Seen(request.stream, sight)
+    try:
+        response = await original(pool, request)
+    except BaseException as error:
+        sight.failed(partial(_failed, core, error))
+        raise
+    finally:
+        request.stream = stream
+    return _kept(response, sight.answered(lambda: _head(response)))
+
+
+class _Seen:
+    """The body of a request, which is seen while it is sent."""
+
+    def __init__(self, stream: Any, sight: Sight) -> None:
+        self._stream = stream
+        self._sight = sight
+        self._chunks: Any = None
+
+    def __iter__(self) -> Iterator[bytes]:
+        self._sight.begins()
+        for chunk in self._stream:
+            self._sight.sent(chunk)
+            yield chunk
+
+    def __aiter__(self) -> _Seen:
+        self._sight.begins()
+        self._chunks = self._stream.__aiter__()
+        return self
+
+    async def __anext__(self) -> bytes:
+        chunk: bytes = await self._chunks.__anext__()
+        self._sight.sent(chunk)
+        return chunk
 
 
 class _Sent:
@@ -175,7 +242,7 @@ def _send(core: Any, original: Original, pool: Any, request: Any, question: Requ
         else:
             wait = tries.wait(_head(response))
             if wait is None:
-                return _teed(response, live)
+                return _kept(response, Tee(_head(response), live.done))
             response.close()
         time.sleep(wait)
 
@@ -194,7 +261,7 @@ async def _send_async(core: Any, original: Original, pool: Any, request: Any, qu
         else:
             wait = tries.wait(_head(response))
             if wait is None:
-                return _teed(response, live)
+                return _kept(response, Tee(_head(response), live.done))
             await response.aclose()
         await sleep(wait)
 
@@ -230,8 +297,9 @@ def _head(response: Any) -> Response:
     return Response(response.status, reason, headers)
 
 
-def _teed(response: Any, live: Live) -> Any:
-    response.stream = _Teed(response.stream, Tee(_head(response), live.done))
+def _kept(response: Any, tee: Tee | None) -> Any:
+    if tee is not None:
+        response.stream = _Teed(response.stream, tee)
     return response
 
 

@@ -7,10 +7,12 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-from ..doors import Live
 from ..exchange import Failure, Response
 from ..framing import has_body, rendered, unchunked
-from ..tee import Tee
+from ..tee import Gathered, Tee
+
+_FRAMES = 1 << 16
+"""Bytes that the frames of chunks may take."""
 
 
 class Recorded:
@@ -35,22 +37,23 @@ def failed(error: BaseException, is_connect: bool = False) -> Failure:
     return Failure(kind, str(error) or type(error).__name__)
 
 
-def keep(response: http.client.HTTPResponse, live: Live) -> None:
-    """Keep the body of a live answer while it is read."""
-    tee = Tee(head_of(response), live.done)
+def keep(response: http.client.HTTPResponse, tee: Tee | None, most: int | None = None) -> None:
+    """Keep the body of a live answer while it is read. most: bytes of it that are enough."""
+    if tee is None:
+        return
     if response.fp is None:
         tee.end()
     else:
-        response.fp = _Kept(response.fp, tee, response)  # type: ignore[assignment]
+        response.fp = _Kept(response.fp, tee, response, most)  # type: ignore[assignment]
 
 
 class _Kept:
     """The file that a live body is read from. What chunks there are is seen at its end."""
 
-    def __init__(self, file: Any, tee: Tee, response: http.client.HTTPResponse) -> None:
+    def __init__(self, file: Any, tee: Tee, response: http.client.HTTPResponse, most: int | None) -> None:
         self._file = file
         self._tee = tee
-        self._raw: list[bytes] = []
+        self._raw = Gathered(None if most is None else most + _FRAMES)
         self._is_chunked = response.chunked
         self._length = response.length
         self._has_body = has_body(getattr(response, "_method", None) or "GET", response.status)
@@ -65,7 +68,7 @@ class _Kept:
         except Exception as error:
             self._finish(error)
             raise
-        self._raw.append(part)
+        self._raw.add(part)
         if not part and args[:1] != (0,):
             self._ended = True
         return part
@@ -84,9 +87,15 @@ class _Kept:
         return self._read(self._file.readline, *args)
 
     def readinto(self, buffer: Any) -> int:
-        part = self._read(self._file.read1, len(buffer))
-        memoryview(buffer)[: len(part)] = part
-        return len(part)
+        size = 0
+
+        def read(length: int) -> bytes:
+            nonlocal size
+            size = self._file.readinto(buffer)
+            return bytes(memoryview(buffer)[:size])
+
+        self._ended = len(self._read(read, len(buffer))) < len(buffer) or self._ended
+        return size
 
     def __iter__(self) -> _Kept:
         return self
@@ -104,9 +113,9 @@ class _Kept:
             self._finish(None)
 
     def _finish(self, error: Exception | None) -> None:
-        raw, self._raw = b"".join(self._raw), []
-        body, is_whole = unchunked(raw) if self._is_chunked else (raw, self._is_whole(raw))
-        self._tee.add(body)
+        size, raw = self._raw.size, self._raw.taken()
+        body, is_whole = unchunked(raw) if self._is_chunked else (raw, self._is_whole(size))
+        self._tee.add(body, size if size > len(raw) else None)
         if is_whole or not self._has_body:
             self._tee.end()
         elif error is not None:
@@ -116,5 +125,5 @@ class _Kept:
         else:
             self._tee.dropped()
 
-    def _is_whole(self, raw: bytes) -> bool:
-        return self._ended if self._length is None else len(raw) >= self._length
+    def _is_whole(self, size: int) -> bool:
+        return self._ended if self._length is None else size >= self._length

@@ -6,17 +6,22 @@ import functools
 import http.client
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from ..doors import Door, Live
-from ..exchange import Answer, Failure, Headers, Request, origin
-from .going import GAVE_UP, Tries, asked, going_out
+from ..exchange import GAVE_UP, Answer, Failure, Headers, Request, origin
+from ..tee import Tee
+from ..watch import Watch
+from .going import Tries, asked, going_out
 from .reading import Recorded, failed, head_of, keep
+from .stdlib import handed_over
 
 Original = Callable[..., Any]
+Find = Callable[[], Door | Watch | None]
 
 
-def replacements(module: Any, find: Callable[[], Door | None]) -> Iterator[tuple[Any, str, Any]]:
+def replacements(module: Any, find: Find) -> Iterator[tuple[Any, str, Any]]:
     """For `urllib3`."""
     pool, secure = module.connectionpool.HTTPConnectionPool, module.connectionpool.HTTPSConnectionPool
     tunnel = secure._prepare_proxy
@@ -24,18 +29,19 @@ def replacements(module: Any, find: Callable[[], Door | None]) -> Iterator[tuple
     yield secure, "_prepare_proxy", _prepare_proxy(tunnel, find)
 
 
-def _prepare_proxy(original: Original, find: Callable[[], Door | None]) -> Original:
+def _prepare_proxy(original: Original, find: Find) -> Original:
     """The tunnel of a proxy is opened by whoever sends the request live."""
 
     @functools.wraps(original)
     def prepare(pool: Any, connection: Any) -> None:
-        if find() is None:
+        door = find()
+        if door is None or isinstance(door, Watch):
             original(pool, connection)
 
     return prepare
 
 
-def _make_request(urllib3: Any, original: Original, tunnel: Original, find: Callable[[], Door | None]) -> Original:
+def _make_request(urllib3: Any, original: Original, tunnel: Original, find: Find) -> Original:
     @functools.wraps(original)
     def make_request(
         pool: Any, connection: Any, method: str, url: str, body: Any = None, headers: Any = None, **options: Any
@@ -43,6 +49,9 @@ def _make_request(urllib3: Any, original: Original, tunnel: Original, find: Call
         door = find()
         if door is None:
             return original(pool, connection, method, url, body=body, headers=headers, **options)
+        if isinstance(door, Watch):
+            options.update(body=body, headers=headers)
+            return _watched(urllib3, original, pool, connection, door, method, url, options)
         whole = _bytes_of(body)
         question = asked(method, _address(pool, url), _headers(pool, headers), whole or b"")
         decision = door(question)
@@ -52,6 +61,27 @@ def _make_request(urllib3: Any, original: Original, tunnel: Original, find: Call
         return _Sending(urllib3, original, tunnel, pool, question, decision).send(connection, method, url, options)
 
     return make_request
+
+
+def _watched(
+    urllib3: Any,
+    original: Original,
+    pool: Any,
+    connection: Any,
+    watch: Watch,
+    method: str,
+    url: str,
+    options: dict[str, Any],
+) -> Any:
+    """Have http.client, which sends it, see the request; what fails before is seen here."""
+    sight = watch.sight(lambda: (method, _address(pool, url), _headers(pool, options["headers"])))
+    with handed_over(connection, sight):
+        try:
+            return original(pool, connection, method, url, **options)
+        except BaseException as error:
+            if sight is not None:
+                sight.failed(partial(_failed, urllib3.exceptions, error))
+            raise
 
 
 def _address(pool: Any, url: str) -> str:
@@ -151,7 +181,7 @@ class _Sending:
             try:
                 response = self._once(connection, method, url, options)
             except BaseException as error:
-                failure = self._failed(error)
+                failure = _failed(self.errors, error)
                 wait = tries.wait(failure) if isinstance(error, Exception) else None
                 if wait is None:
                     tries.tell(failure)
@@ -160,7 +190,7 @@ class _Sending:
                 plain = response._original_response
                 wait = tries.wait(head_of(plain))
                 if wait is None:
-                    keep(plain, self.live)
+                    keep(plain, Tee(head_of(plain), self.live.done))
                     return self._read(response, options)
                 response.close()
             connection.close()
@@ -182,12 +212,13 @@ class _Sending:
             response._body = response.read(decode_content=options.get("decode_content", True))
         return response
 
-    def _failed(self, error: BaseException) -> Failure:
-        if not isinstance(error, Exception):
-            return GAVE_UP
-        errors = self.errors
-        # Which is one of its timeouts, too.
-        is_connect = isinstance(error, (errors.NewConnectionError, errors.ProxyError, errors.SSLError))
-        if isinstance(error, errors.TimeoutError) and not is_connect:
-            return Failure("timeout", str(error))
-        return failed(error, is_connect)
+
+def _failed(errors: Any, error: BaseException) -> Failure:
+    """What an error of the client says of the answer."""
+    if not isinstance(error, Exception):
+        return GAVE_UP
+    # Which is one of its timeouts, too.
+    is_connect = isinstance(error, (errors.NewConnectionError, errors.ProxyError, errors.SSLError))
+    if isinstance(error, errors.TimeoutError) and not is_connect:
+        return Failure("timeout", str(error))
+    return failed(error, is_connect)
