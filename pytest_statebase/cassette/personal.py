@@ -54,21 +54,47 @@ class Spot:
     """Equal for the same value in other spellings."""
 
 
+QUOTED_AT: Final = "%40"
 _EMAIL = re.compile(
     r"(?<![\w.%+-])(?<!\w')[\w%+-](?:[\w.%+-]|(?<=\w)'(?=[\w@])){0,63}"
-    r"@((?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24})(?![\w-]|\.\w)"
+    r"(?:@|%40)((?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24})(?![\w-]|\.\w)"
 )
 """An apostrophe is of an address between its letters alone, as in `o'neil`: elsewhere it is a quote around it."""
 _RESERVED = re.compile(r"(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost|local)", re.IGNORECASE)
-_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}(?![A-Za-z0-9])")
+_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}(?![A-Za-z0-9])")
 _CARD = re.compile(r"(?<![\w.+-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
 _PHONE = re.compile(
-    r"""(?<![\w+.-])(?:
+    r"""(?<![\w+.-])(?<!\d\ )(?:
       \+[1-9](?:[ .\-/]?\(?[0-9]\)?){7,14}
     | (?:\([2-9]\d\d\)\ ?|[2-9]\d\d[-. ])\d{3}[-. ]\d{4}
+    | 0[1-9](?:[ .]\d\d){4}
+    | 00[1-9]\d(?:[ /-]\(?\d{1,8}\)?){2,5}
+    | \(?0\d{2,4}\)?\ ?/\ ?\d{3,4}\ ?\d{2,5}
+    | \(0\d{2,4}\)[ ]?\d{3,4}[ -]?\d{3,5}
+    | 0(?:20\ \d{4}\ \d{4}|7\d{3}\ \d{6}|7\d{3}\ \d{3}\ \d{3}|1\d{3}\ \d{6})
+    | 04\d\d\ \d{3}\ \d{3}
+    | \(\d{2}\)\ 9?\d{4}-\d{4}
+    | 0\d{1,3}-\d{3,4}-\d{4}
+    | 1[3-9]\d-\d{4}-\d{4}
     )(?![\w-]|\.\d)""",
     re.VERBOSE,
 )
+"""With a `+`, as North America writes them, and in national forms that nothing else is written in."""
+_PHONE_TOLD = re.compile(
+    r"(?i:\b(?:phone|mobile|cell|tel(?:ephone|efon|\.)?|call(?: me)?(?: back)?(?: at| on)?|handy(?:nummer)?|"
+    r"fax|whatsapp|sms|text me(?: at| on)?|reach (?:me|him|her|us)(?: at| on)?|rufnummer|mobil|portable|"
+    r"t[ée]l[ée]phone|m[óo]vil|cellulare|celular))\b[^\d\n+(@=\"]{0,16}(?P<number>\(?\d(?:[ ().\-/]{0,2}\d){6,14})(?![\w-]|\.\d)"
+)
+_TOLD = re.compile(
+    r"(?i:\b(?:pass ?word|pass ?phrase|pass ?code|passwort|kennwort|contraseña|mot de passe|api[ -]key|access[ -]key|"
+    r"secret(?: key)?|token|login code|wi-?fi key))(?:\s+(?:is|was|ist|lautet|es|est)\s*:?\s*|\s*:\s*)[\"'“`]?"
+    r"(?P<value>[^\s\"'“”`<>]{4,128})"
+)
+_TOLD_DIGITS = re.compile(
+    r"(?i:\b(?:pin|otp|cvv2?|cvc2?|(?:verification|security|one-time|access|tan) ?code|tan))\b"
+    r"(?:\s+(?:is|was|ist|lautet|code)\b)?\s*:?\s*(?P<value>\d{3,8})(?![\w.-]\w)"
+)
+_ODD = re.compile(r"\d|[^\w\s.,;:!?()'-]")
 _PHONE_LIKE = re.compile(r"\+?[\d ().\-/]{7,25}")
 _PHONE_NAMES = frozenset({
     "phone", "phonenumber", "phoneno", "mobile", "mobilenumber", "mobileno", "telephone", "telephonenumber", "tel",
@@ -129,8 +155,8 @@ def name_spots(text: str, name: str) -> list[Spot] | None:
 
 def personal_spots(text: str) -> list[Spot]:
     """Where personal data stands in a text, none over another, in order."""
-    found = [*_ibans(text), *_cards(text), *_phones(text)]
-    return apart([*found, *_emails(text)] if "@" in text else found)
+    found = [*_ibans(text), *_cards(text), *_phones(text), *_told(text)]
+    return apart([*found, *_emails(text)] if "@" in text or QUOTED_AT in text else found)
 
 
 def apart(found: Iterable[Spot]) -> list[Spot]:
@@ -145,6 +171,11 @@ def apart(found: Iterable[Spot]) -> list[Spot]:
 def is_no_value(text: str) -> bool:
     """Whether a text is no secret, whatever it stands under: nothing, a mask, what was redacted before."""
     return _NO_VALUE.fullmatch(text) is not None
+
+
+def is_personal_name(name: str) -> bool:
+    """Whether a number under a key is somebody's: that of a phone, or of a card."""
+    return _is_named(name, _PHONE_NAMES) or _is_named(name, _CARD_NAMES)
 
 
 def number_spots(digits: str, name: str) -> list[Spot]:
@@ -193,10 +224,10 @@ def _secrets(text: str) -> Iterator[Spot]:
 
 
 def _emails(text: str) -> Iterator[Spot]:
-    for match in _EMAIL.finditer(text) if "@" in text else ():
-        local = match[0].partition("@")[0]
+    for match in _EMAIL.finditer(text):
+        local, _, _ = match[0].partition("@")
         if not _RESERVED.fullmatch(match[1]) and not (local == "git" and text[match.end() : match.end() + 1] == ":"):
-            yield Spot(Kind.EMAIL, match.start(), match.end(), match[0].casefold())
+            yield Spot(Kind.EMAIL, match.start(), match.end(), match[0].replace(QUOTED_AT, "@").casefold())
 
 
 def _phones(text: str) -> Iterator[Spot]:
@@ -204,6 +235,23 @@ def _phones(text: str) -> Iterator[Spot]:
         number = _phone(match[0])
         if number:
             yield Spot(Kind.PHONE, match.start(), match.end(), number)
+
+
+def _told(text: str) -> Iterator[Spot]:
+    """What a sentence says to be a password, a PIN or somebody's number."""
+    for match in _PHONE_TOLD.finditer(text):
+        number = _phone(match["number"])
+        if number and not _DATE.match(match["number"]):
+            yield Spot(Kind.PHONE, match.start("number"), match.end("number"), number)
+    for match in _TOLD.finditer(text):
+        value = match["value"].rstrip(".,;:!?)")
+        if len(value) > 3 and _ODD.search(value) and not value.startswith((REDACTED, "~~", "http", "$", "{")):
+            yield Spot(Kind.SECRET, match.start("value"), match.start("value") + len(value), value)
+    for match in _TOLD_DIGITS.finditer(text):
+        yield Spot(Kind.SECRET, match.start("value"), match.end("value"), match["value"])
+
+
+_DATE = re.compile(r"(?:19|20)\d\d[-/.]?[01]\d[-/.]?[0-3]\d")
 
 
 def _phone(text: str) -> str | None:
@@ -230,10 +278,10 @@ def luhn(digits: str) -> int:
 
 def _ibans(text: str) -> Iterator[Spot]:
     for match in _IBAN.finditer(text):
-        length = _LENGTHS.get(match[0][:2])
+        length = _LENGTHS.get(match[0][:2].upper())
         plain, at = "", match.start()
         for at in range(match.start(), match.end()):
-            plain += text[at] if text[at].isalnum() else ""
+            plain += text[at].upper() if text[at].isalnum() else ""
             if len(plain) == length:
                 break
         ends = at + 1 == len(text) or not (text[at + 1].isalnum() and text[at + 1].isascii())

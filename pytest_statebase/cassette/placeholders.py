@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .fields import REDACTED
-from .personal import Kind, digits_of, iban_remainder, luhn
+from .personal import QUOTED_AT, Kind, digits_of, iban_remainder, luhn
 from .secrets import prefix_of
 
 _AREAS = [area for area in range(201, 990) if area % 100 != 11 and area // 10 % 10 != 9 and area != 555]
@@ -51,7 +51,7 @@ class Placeholders:
     def _made(self, kind: str, number: int, like: str) -> str:
         match kind:
             case Kind.EMAIL:
-                return f"email-{number}@{self._tag[:8]}.example.com"
+                return f"email-{number}{QUOTED_AT if QUOTED_AT in like else '@'}{self._tag[:8]}.example.com"
             case Kind.PHONE if number <= _PHONES:
                 return self._phone(number, like)
             case Kind.CARD if number <= _CARDS:

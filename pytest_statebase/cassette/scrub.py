@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from urllib.parse import quote, unquote_plus
 
+from .assigned import assigned_scrubbed
 from .fields import GRANTED, GRANTING, PLAIN, REDACTED, Hider, fields_scrubbed, put
 from .gzipped import MAGIC, gzip_cleaned
 from .secrets import (
@@ -62,6 +63,8 @@ def scrubbed(text: str, echoes: Echoes = (), depth: int = 0, *, is_zipped: bool 
         text = fields_scrubbed(text, "'", hider)
     if "=" in text:
         text = _PARAMETER.sub(lambda match: _parameter(match, hider), text)
+    if "=" in text or ":" in text or "--" in text or "login" in text:
+        text = assigned_scrubbed(text, hider)
     if "://" in text and "@" in text:
         text = _USER.sub(lambda match: hider.secret(match[0]), text)
     if "</" in text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -12,7 +13,8 @@ _ENDS = (
     "apikey", "accesskey", "accesskeyid", "secretkey", "privatekey", "signingkey", "encryptionkey", "masterkey",
     "accountkey", "sharedkey", "servicekey", "subscriptionkey", "functionskey", "authkey", "licensekey", "sessionkey",
     "hmackey", "secret", "password", "passwd", "passphrase", "passcode", "token", "jwt", "authorization",
-    "connectionstring",
+    "connectionstring", "pwd", "kennwort", "passwort", "apisecret", "secretaccesskey", "webhooksecret",
+    "secretkeybase", "securitycode", "cvv", "cvc", "cvv2",
 )  # fmt: skip
 _NAMES = frozenset({
     "pwd", "otp", "csrf", "xsrf", "bearer", "cookie", "cookies", "setcookie", "credential", "credentials",
@@ -31,7 +33,7 @@ _OPEN_KEYS = frozenset({
 })  # fmt: skip
 """What keys are of that open nothing: `Idempotency-Key`, `Surrogate-Key`."""
 _RULES_OF_BROWSERS = ["access", "control"]
-_DOUBTFUL = frozenset({"key", "pin", "k"})
+_DOUBTFUL = frozenset({"key", "pin", "k", "auth"})
 """Names under which a secret may stand, and mostly something else does: the value tells."""
 _IN_ADDRESSES = frozenset({"sig", "signature", "auth", "pass", "hmac", "bearertoken"})
 _SIGNED = ("amzsignature", "amzcredential", "googsignature", "googcredential")
@@ -41,7 +43,7 @@ _HARMLESS = re.compile(
     r"think|thinking|reasoning|decoder|forced|per)token"
 )
 """Cursors of lists, and the tokens of language models."""
-_NUMERIC = ("password", "passwd", "pwd", "passcode", "otp", "secret")
+_NUMERIC = ("password", "passwd", "pwd", "passcode", "otp", "secret", "cvv", "cvc", "securitycode")
 _NOT_LETTERS = re.compile(r"[^a-z0-9]+")
 
 
@@ -125,12 +127,23 @@ def is_secret_value(name: str, value: str) -> bool:
     """
     if _plain(name) == "pin" and _PIN.fullmatch(value):
         return True
+    if _plain(name) == "auth" and _are_credentials(value):
+        return True
     if not _RANDOM.fullmatch(value) or _CHECK_SUM.fullmatch(value) or _ID.fullmatch(value):
         return False
     longest = max(re.split(r"[_-]+", value.rstrip("=")), key=len)
     kinds = ["d" if one.isdigit() else "u" if one.isupper() else "l" for one in longest]
     changes = sum(one != other for one, other in pairwise(kinds))
     return len(longest) >= _RANDOM_FROM and kinds.count("d") * 8 >= len(longest) and changes * 4 >= len(longest)
+
+
+def _are_credentials(value: str) -> bool:
+    """Whether base64 says a user and a password, as registries of images have them."""
+    try:
+        said = base64.b64decode(value, validate=True).decode("ascii")
+    except ValueError:
+        return False
+    return said.isprintable() and len(said.partition(":")[2]) > 3
 
 
 def holds_secret_numbers(name: str) -> bool:
@@ -154,7 +167,47 @@ FORMATS: Final = re.compile(
       sk-(?:(?:ant|proj|or|svcacct|admin|live|test)-|(?=[A-Za-z_-]{0,60}[0-9])|(?=[A-Za-z_-]{61})|(?=[A-Za-z0-9]{16}))
       [A-Za-z0-9_-]{16,}
     | (?:sk|rk|pk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}
-    | (?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}(?![A-Za-z0-9])
+    | (?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])
+    | LTAI[A-Za-z0-9]{16,24}(?![A-Za-z0-9])
+    | AKID[A-Za-z0-9]{32}(?![A-Za-z0-9])
+    | AQVN[A-Za-z0-9_-]{35,38}(?![A-Za-z0-9])
+    | 1//0[A-Za-z0-9_-]{30,}
+    | EAA[A-Za-z0-9_-]{56,}
+    | sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}
+    | ATATT3[A-Za-z0-9_=-]{50,} | ATBB[A-Za-z0-9]{24,} | ATCTT3[A-Za-z0-9_=-]{50,}
+    | figd_[A-Za-z0-9_-]{30,}
+    | PMAK-[a-f0-9]{24}-[a-f0-9]{34}
+    | NR(?:AK|AA|RA|II|JS|IQ)-[A-Za-z0-9_-]{19,}
+    | sntry[su]_[A-Za-z0-9+/=_-]{30,}
+    | glc_[A-Za-z0-9+/=]{30,}
+    | rubygems_[a-f0-9]{40,} | cio[A-Za-z0-9]{32}(?![A-Za-z0-9]) | oy2[a-z0-9]{43}(?![A-Za-z0-9])
+    | [A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}
+    | dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9.]{40,}
+    | (?:fo1|fm[12])_[A-Za-z0-9_+/=-]{40,}
+    | (?:rnd|nfp|nfc|vcp|vck|sqp|squ|sqa|tfp|bkua|rdme|pnu|ops|jina|pcsk|napi|figu|ghu|prm|waka|dnkey|ls_)
+      _(?=[A-Za-z_.-]{0,24}[0-9])[A-Za-z0-9_.-]{24,}
+    | pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{30,}
+    | sl\.(?:u\.)?[A-Za-z0-9_-]{60,}
+    | dapi[a-f0-9]{32}(?:-[0-9])?(?![A-Za-z0-9])
+    | HRKU-[A-Za-z0-9_-]{30,}
+    | pa-(?=[A-Za-z_-]{0,24}[0-9])[A-Za-z0-9_-]{40,}
+    | [0-9a-f]{32}-us[0-9]{1,2}(?![A-Za-z0-9])
+    | key-[0-9a-f]{32}(?![A-Za-z0-9])
+    | SK[0-9a-f]{32}(?![A-Za-z0-9])
+    | [MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38}(?![A-Za-z0-9])
+    | access-(?:sandbox|development|production)-[0-9a-f]{8}-[0-9a-f-]{27}
+    | rzp_(?:live|test)_[A-Za-z0-9]{14,}
+    | (?:CFPAT|CCIPAT|FLWSECK(?:_TEST)?|pul)-[A-Za-z0-9_-]{24,} | CCIPAT_[A-Za-z0-9_]{30,}
+    | (?:shippo|duffel|sb)_(?:live|test|prod)_[A-Za-z0-9_-]{16,}
+    | AGE-SECRET-KEY-1[A-Z0-9]{40,}
+    | v[1-4]\.local\.[A-Za-z0-9_-]{32,}
+    | EZ[AT]K[A-Za-z0-9]{50,}
+    | aio_[A-Za-z0-9]{28}(?![A-Za-z0-9])
+    | [A-Za-z0-9_~.]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}
+    | t1\.[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{80,}
+    | v1\.0-[0-9a-f]{24}-[0-9a-f]{100,}
+    | secret_[A-Za-z0-9]{43}(?![A-Za-z0-9])
+    | lin_oauth_[A-Za-z0-9]{32,}
     | gh[pousr]_[A-Za-z0-9]{20,}
     | github_pat_[A-Za-z0-9_]{20,}
     | gl(?:pat|ptt|dt|rt|cbt|oas|soat)-[A-Za-z0-9_-]{16,}
@@ -213,7 +266,13 @@ IN_CONTEXT: Final = (
             r"(?P<kept>hooks\.slack\.com/(?:services|workflows)/|/api/webhooks/\d+/)(?!REDACTED)[A-Za-z0-9_/-]{20,}"
         ),
     ),
+    (
+        ("webhook.office.com/",),
+        re.compile(r"(?P<kept>webhook\.office\.com/webhookb2/)(?!REDACTED)[A-Za-z0-9@/_-]{20,}"),
+    ),
     (("/bot",), re.compile(r"(?P<kept>/bot)\d{6,}:[A-Za-z0-9_-]{30,}")),
+    ((":AA", "AA"), re.compile(r"(?P<kept>)(?<![\w:])\d{8,10}:AA[A-Za-z0-9_-]{32,34}(?![A-Za-z0-9_-])")),
+    (("AGE-", "Private-Lines"), re.compile(r"(?P<kept>Private-Lines: \d{1,3}\r?\n)(?:[A-Za-z0-9+/=]{16,}\r?\n?)+")),
 )
 """What tells that a pattern may match, and the pattern: what its group `kept` matches stays."""
 

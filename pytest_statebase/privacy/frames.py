@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
-from dataclasses import is_dataclass
-from typing import Any, TypeVar
+from operator import is_
+from typing import Any, TypeVar, get_args
 
 from ..cassette.redaction import all_known, redacted_exchange, spellings_of
+from ..events import Event
 from ..wire.exchange import Exchange
 from .hiding import Hiding
 from .options import RedactionOptions
@@ -63,20 +64,18 @@ class FrameRedactor:
         return cleaned_fields(record, self._field)
 
     def _field(self, name: str, value: Any) -> Any:
-        kind = type(value)
-        if kind is str:
-            return self._walk.text(value)
-        if kind is tuple or (kind is list and name in ("events", "exchanges")):
+        if name in _MANY:
             new = [self._item(item) for item in value]
-            return value if all(one is other for one, other in zip(new, value, strict=True)) else kind(new)
+            return value if all(map(is_, new, value)) else type(value)(new)
         return self._item(value)
 
     def _item(self, value: Any) -> Any:
-        if type(value) is Exchange:
+        kind = type(value)
+        if kind is dict or kind is str:
+            return self._walk.value(value)
+        if kind is Exchange:
             return self.exchange(value)
-        if type(value).__module__.startswith(_OWN) and is_dataclass(value) and not hasattr(value, "fields"):
-            return self._record(value)
-        return self._walk.value(value)
+        return self._record(value) if kind in _EVENTS else self._walk.value(value)
 
     def exchange(self, exchange: Exchange) -> Exchange:
         """An exchange to be written. Keys in headers and cookies become `REDACTED`, as a replay's do."""
@@ -108,7 +107,8 @@ class FrameRedactor:
         self._hiding.spelled = known
 
 
-_OWN = "pytest_statebase."
+_MANY = frozenset({"events", "exchanges"})
+_EVENTS = frozenset(get_args(Event))
 
 
 def _session_of(frame: Any) -> str:

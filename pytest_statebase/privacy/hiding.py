@@ -18,7 +18,11 @@ _SCHEME = re.compile(r"(?:bearer|basic|token|apikey|digest|negotiate|oauth|dpop|
 _SHORTEST = 6
 _SURE = 8
 _UNESCAPES = 4
-PERSONAL = re.compile(r"@|\d[\d .()/+-]{5,}\d|\d{4}(?= ?[A-Z0-9]{4})")
+_PERSONAL = re.compile(r"@|%40|\d[\d .()/+-]{5}")
+_TOLD = re.compile(
+    r"[Pp](?:ass|in|wd)|PIN|PASS|[Ss]ecret|[Tt]oken|[Kk]ey|[Cc]ode|kennwort|contrase|OTP|TAN|CV[VC]|[Cc]v[vc]|otp"
+)
+_ODD = re.compile(r"[\d!@#$%^&*]")
 
 
 class Make(Protocol):
@@ -64,7 +68,7 @@ class Hiding(Hider):
     def more(self, text: str) -> str:
         for rule in self.rules:
             text = put(text, self._by_rule(rule, text))
-        if PERSONAL.search(text) is None:
+        if _PERSONAL.search(text) is None and (_ODD.search(text) is None or _TOLD.search(text) is None):
             return text
         return put(text, self._personal(text))
 

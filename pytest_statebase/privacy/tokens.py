@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from ..cassette.personal import Kind
+from ..cassette.personal import QUOTED_AT, Kind
 from ..cassette.secrets import prefix_of
 
 TOKEN: Final = re.compile(
@@ -25,6 +25,7 @@ _SHAPE = str.maketrans(" +-()/.", "_pholst")
 _MARKS = str.maketrans("_pholst", " +-()/.")
 _DIGITS, _LETTERS = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 _LONGEST = 48
+_QUOTED = "q"
 
 
 @dataclass(slots=True)
@@ -56,9 +57,12 @@ def _shape(kind: str, like: str) -> str:
     if kind == Kind.IBAN:
         head, rest = like[:2], like[2:_LONGEST]
         return head + _LETTERS.sub("X", _DIGITS.sub("0", rest)).translate(_SHAPE)
-    return ""
+    return _QUOTED if kind == Kind.EMAIL and QUOTED_AT in like else ""
 
 
 def like_of(match: re.Match[str]) -> str:
     """How the value of a token was written, as far as it tells."""
-    return match["shape"] if match["kind"] == Kind.SECRET else match["shape"].translate(_MARKS)
+    shape, kind = match["shape"], match["kind"]
+    if kind == Kind.EMAIL:
+        return QUOTED_AT if shape else ""
+    return shape if kind == Kind.SECRET else shape.translate(_MARKS)

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Final
 
 from ..cassette.gzipped import MAGIC
-from ..cassette.personal import name_spots, number_spots
+from ..cassette.personal import is_personal_name, name_spots, number_spots
 from ..cassette.scrub import bytes_scrubbed, gzip_scrubbed, scrubbed
 from ..cassette.secrets import (
     holds_secret_numbers,
@@ -17,20 +18,42 @@ from ..cassette.secrets import (
     is_secret_name,
     is_secret_value,
 )
-from ..values import TypedData, fields_of
+from ..values import ABSENT, TypedData, fields_of
 from .hiding import Hiding
 from .tokens import MARK, TOKEN
 
-SUSPECT: Final = re.compile(
-    r"""[@=]|["'\\][ \t]*:|~~|</|://|\d[\d .()/+-]{5,}\d|[^\s]{15}|[A-Z]{2}\d\d[ -]?[A-Z0-9]|"""
-    r"""(?i:pass|secret|token|key|pin|pwd|bearer|basic|cookie|credential)""",
+_SIGNS: Final = re.compile(r"""[@=~%"'\\<:]|\d[\d .()/+-]{5}|[A-Z]{2}\d\d""")
+_WORDS: Final = re.compile(
+    r"[Pp](?:ass|in|wd)|PIN|PASS|[Ss]ecret|SECRET|[Tt]oken|TOKEN|[Kk]ey|KEY|[Bb]earer|BEARER|[Bb]asic|[Cc]ode|[Cc](?:ontrase|v[cv])|OTP|TAN|CV[CV]|otp|[Kk]ennw|login"
 )
-"""What a text has to hold for anything in it to be found."""
+_DIGIT: Final = re.compile(r"\d")
 _ID: Final = re.compile(
-    r"[a-z]{0,12}[_-]?[0-9]{1,6}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|"
+    r"(?:[a-z]{0,12}[_-])?[0-9]{1,12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|"
+    r"(?:(?:call|req|msg|run|resp|trace|span|thread|evt|event|order|id)[_-])?[0-9a-f]{12,64}|"
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.+Z-]{5,24}"
 )
-"""Short ids, UUIDs and times, which most suspects are."""
+"""Short ids, UUIDs, check sums and times, which most suspects are."""
+_RUN = 15
+"""No key is shorter."""
+_SHORTEST = 6
+
+
+def is_suspect(text: str) -> bool:
+    """Whether anything may be found in a text; quick, and more often true than not where it is in doubt."""
+    size = len(text)
+    if size < _SHORTEST or (size < _RUN - 2 and text.isalnum()):
+        return False
+    if size < 80 and _ID.fullmatch(text) is not None:
+        return False
+    if _SIGNS.search(text) is not None:
+        return True
+    if size >= _RUN and max(map(len, text.split()), default=0) >= _RUN:
+        return True
+    return _DIGIT.search(text) is not None and _WORDS.search(text) is not None
+
+
+_ENCODED = re.compile(r"(?<![A-Za-z0-9~])[A-Za-z0-9+/_-]{20}")
+"""May be base64, and is not of a token."""
 _KEPT = 512
 _MOST = 8192
 _SECRET, _DOUBTFUL, _PERSONAL, _NUMBER = 1, 2, 4, 8
@@ -42,7 +65,7 @@ _NAMING = ("name", "key", "header")
 @lru_cache(8192)
 def _flags(name: str) -> int:
     flags = _SECRET if is_secret_name(name) else _DOUBTFUL if is_doubtful_name(name) else 0
-    if name_spots("", name) is not None:
+    if is_personal_name(name):
         flags |= _PERSONAL
     return flags | (_NUMBER if holds_secret_numbers(name) or is_doubtful_name(name) else 0)
 
@@ -59,6 +82,8 @@ class Walk:
         """Secrets that are known from elsewhere, the longest first."""
         self.knows_tokens = False
         """Whether tokens in what comes are own ones: others are taken out."""
+        self._plain: set[str] = set()
+        """Keys that hold nothing and tell nothing."""
         self._young: set[str] = set()
         self._old: set[str] = set()
 
@@ -83,6 +108,8 @@ class Walk:
             named = self._named(text, name, flags)
             if named is not None:
                 return named
+        if self.knows_tokens:
+            return self._scrubbed(text) if self._has_echo(text) or _ENCODED.search(text) else text
         if self.echoes:
             return self._scrubbed(text) if self._is_suspect(text) or self._has_echo(text) else text
         if text in self._young:
@@ -102,10 +129,13 @@ class Walk:
     def _is_suspect(self, text: str) -> bool:
         if self.hiding.rules:
             return True
-        return SUSPECT.search(text) is not None and _ID.fullmatch(text) is None
+        return is_suspect(text)
 
     def _has_echo(self, text: str) -> bool:
-        return any(echo in text for echo in self.echoes)
+        for echo in self.echoes:  # noqa: SIM110  # any() of a generator takes twice as long
+            if echo in text:
+                return True
+        return False
 
     def _keep(self, text: str) -> None:
         if len(text) <= _KEPT:
@@ -137,28 +167,36 @@ class Walk:
 
     def _dict(self, value: dict[Any, Any], name: str) -> dict[Any, Any]:
         holder = name if name and _flags(name) & _SECRET else ""
-        pair = self._pair(value)
-        is_of_model = not _OF_MODELS.isdisjoint(value)
-        changed: list[tuple[Any, Any, Any]] = []
-        for key, item in value.items():
-            said = key if type(key) is str else ""
-            new_key = self.text(said) if said else key
-            under = said
-            if pair and said == "value":
-                under = pair
-            elif holder and not (said and _flags(said)):
-                under = self._held(said, item, holder)
-            elif is_of_model and said == "token":
-                under = ""
-            elif not said:
-                under = name
-            new = self.value(item, under)
+        plain, young = (() if holder or self.echoes else self._plain), self._young
+        changed: dict[int, tuple[Any, Any]] = {}
+        for at, (key, item) in enumerate(value.items()):
+            if key in plain:
+                kind = type(item)
+                if item is None or kind is int or kind is float or (kind is str and item in young):
+                    continue
+                new, new_key = self.value(item), key
+            else:
+                new_key = self.text(key) if type(key) is str else key
+                new = self.value(item, self._under(key, item, value, holder, name))
             if new is not item or new_key is not key:
-                changed.append((key, new_key, new))
+                changed[at] = new_key, new
         if not changed:
             return value
-        by_key = {id(key): (new_key, new) for key, new_key, new in changed}
-        return dict([by_key.get(id(key), (key, item)) for key, item in value.items()])
+        return dict([changed.get(at, pair) for at, pair in enumerate(value.items())])
+
+    def _under(self, key: Any, item: Any, value: dict[Any, Any], holder: str, name: str) -> str:
+        """The name that tells what a value of a mapping is, mostly its key."""
+        if type(key) is not str:
+            return name
+        if key == "value":
+            pair = self._pair(value)
+            if pair:
+                return pair
+        elif key == "token" and not _OF_MODELS.isdisjoint(value):
+            return ""
+        elif not _flags(key) and key in self._young and len(self._plain) < _MOST:
+            self._plain.add(key)
+        return self._held(key, item, holder) if holder and not _flags(key) else key
 
     def _held(self, said: str, item: Any, holder: str) -> str:
         """In an object under a secret name what `value` says is one, and what looks as if thrown with dice."""
@@ -169,11 +207,10 @@ class Walk:
 
     def _pair(self, value: dict[Any, Any]) -> str:
         """The secret name that a field beside `value` says: `{"name": "X-Api-Key", "value": "…"}`."""
-        if "value" in value:
-            for naming in _NAMING:
-                said = value.get(naming)
-                if type(said) is str and len(said) <= 80 and _flags(said) & _SECRET:
-                    return said
+        for naming in _NAMING:
+            said = value.get(naming)
+            if type(said) is str and len(said) <= 80 and _flags(said) & _SECRET:
+                return said
         return ""
 
     def _list(self, value: list[Any], name: str) -> list[Any]:
@@ -231,15 +268,16 @@ def _same_args(new: list[Any], args: tuple[Any, ...]) -> bool:
 
 _PLAIN_FIELDS: Final = frozenset({
     "number", "version", "to_version", "step", "after", "during", "latency_ms", "is_error", "interrupted", "authored",
-    "http", "turn", "keep", "kept",
+    "http", "turn", "keep", "kept", "at",
 })  # fmt: skip
-"""Of events and frames what holds nothing of the conversation."""
-_TIMES: Final = frozenset({"at"})
+"""Of events and frames what holds nothing of the conversation; so does the id of a call."""
 
 
 @lru_cache(256)
-def _told_fields(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind) if field.name not in _PLAIN_FIELDS | _TIMES)
+def _told_fields(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    skipped = _PLAIN_FIELDS | ({"id"} if kind.__name__ == "ToolCalled" else set())
+    names = tuple(field.name for field in fields(kind) if field.name not in skipped)
+    return names, attrgetter(*names, names[0])
 
 
 def cleaned_fields(record: Any, clean: Callable[[str, Any], Any]) -> Any:
@@ -248,9 +286,9 @@ def cleaned_fields(record: Any, clean: Callable[[str, Any], Any]) -> Any:
     clean: (name of the field, value) → the clean value.
     """
     changed: dict[str, Any] = {}
-    for name in _told_fields(type(record)):  # type: ignore[arg-type]  # of what the cache takes it for
-        value = getattr(record, name)
-        if value is None:
+    names, values = _told_fields(type(record))  # type: ignore[arg-type]
+    for name, value in zip(names, values(record), strict=False):
+        if value is None or value is ABSENT or value == {}:
             continue
         new = clean(name, value)
         if new is not value:
