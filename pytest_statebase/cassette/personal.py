@@ -83,7 +83,8 @@ _PHONE = re.compile(
 _PHONE_TOLD = re.compile(
     r"(?i:\b(?:phone|mobile|cell|tel(?:ephone|efon|\.)?|call(?: me)?(?: back)?(?: at| on)?|handy(?:nummer)?|"
     r"fax|whatsapp|sms|text me(?: at| on)?|reach (?:me|him|her|us)(?: at| on)?|rufnummer|mobil|portable|"
-    r"t[ée]l[ée]phone|m[óo]vil|cellulare|celular))\b[^\d\n+(@=\"]{0,16}(?P<number>\(?\d(?:[ ().\-/]{0,2}\d){6,14})(?![\w-]|\.\d)"
+    r"t[ée]l[ée]phone|m[óo]vil|cellulare|celular))\b[^\d\n+(@=\"]{0,16}"
+    r"(?P<number>\(?\d(?:[ ().\-/]{0,2}\d){6,14})(?![\w-]|\.\d)"
 )
 _TOLD = re.compile(
     r"(?i:\b(?:pass ?word|pass ?phrase|pass ?code|passwort|kennwort|contraseña|mot de passe|api[ -]key|access[ -]key|"
