@@ -11,18 +11,21 @@ LONGEST = 80
 """Characters of a name, without `.session.yaml`."""
 
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9._-]+")
+# What follows would be read as the end of another cassette's file: of `x` where the session is `x.accepted`.
+_ENDING = re.compile(r".*\.(accepted|(session|record|http)\.yaml|pulled\.json)", re.IGNORECASE)
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE | re.DOTALL)
 
 
 def safe_name(session: str) -> str:
     """A file name, without suffix, for the session of that id or title.
 
-    Only `A-Za-z0-9._-`, 1 to 80 characters, no name that a file system reserves, no dot at either end. A text that
-    is such a name already stays as it is; any other gets eight digits of its hash, so that two texts never share
-    a name (but for upper and lower case, see `Names`). The same on every platform and Python version.
+    Only `A-Za-z0-9._-`, 1 to 80 characters, no name that a file system reserves, no dot at either end, no ending that
+    files of cassettes have. A text that is such a name already stays as it is; any other gets eight digits of its
+    hash, so that two texts hardly ever share a name (`Names` sees to the rest, and to upper and lower case). The same
+    on every platform and Python version.
     """
     name = _readable(session)
-    if name == session and len(name) <= LONGEST:
+    if name == session and len(name) <= LONGEST and not _ENDING.fullmatch(name):
         return name
     return _with_hash(name, session)
 
