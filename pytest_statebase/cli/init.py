@@ -18,35 +18,28 @@ _AGENT = re.compile(r"[\w.]+:[\w.]+", re.ASCII)
 _TOOL = re.compile(r"[\w.]+:[\w.*?\[\]]+|mcp(:\*)?", re.ASCII)
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}")
 _PLACE = re.compile(r"[A-Za-z0-9._/-]+")
-_CONFTEST = '''\
-import pytest
-
-
-@pytest.fixture
-def statebase_agent():
-    """The agent under test: return it, or a class that makes it."""
-    from myapp.agent import SupportAgent
-
-    return SupportAgent
-'''
 
 
 @click.command("init")
 @click.option("--agent", metavar="MODULE:ATTR", help="The agent under test.")
 @click.option("--tools", multiple=True, metavar="PATTERN", help="Its tools, such as myapp.tools:*; several times.")
 @click.option("--out", default="fixtures", show_default=True, metavar="DIR", help="The directory for the cassettes.")
-@click.option("--ci", is_flag=True, help="Also a GitHub workflow that replays on every pull request.")
+@click.option("--ci/--no-ci", default=True, help="A GitHub workflow that replays on every pull request.")
+@click.option("--first/--no-first", default=True, help="A first cassette of what is found in the project.")
 @click.option(
     "--pull",
     is_flag=True,
     help="Also a scheduled GitHub workflow that pulls failures before they expire, and proposes them.",
 )
 @click.option("--agent-id", metavar="ID", help="With --pull: the agent's id in StateBase, to pull its sessions alone.")
-def command(agent: str | None, tools: tuple[str, ...], out: str, ci: bool, pull: bool, agent_id: str | None) -> None:
+def command(
+    agent: str | None, tools: tuple[str, ...], out: str, ci: bool, first: bool, pull: bool, agent_id: str | None
+) -> None:
     """Set a project up for replays.
 
-    Writes pytest.ini where the project has no file with pytest's settings, and the directory for the cassettes; else
-    the lines to add are printed. Nothing that exists is changed.
+    Writes pytest.ini, the directory for the cassettes with a first one of what is found (journals of capture, pulled
+    files, exports of tracers), conftest.py where no --agent is named, .gitattributes, a sample of CODEOWNERS and a
+    GitHub workflow, and says what each is for. Nothing that exists is changed: lines to add are printed.
     """
     _check(agent, _AGENT, "--agent", "myapp.agent:SupportAgent")
     for tool in tools:
@@ -58,20 +51,80 @@ def command(agent: str | None, tools: tuple[str, ...], out: str, ci: bool, pull:
     if agent_id and not pull:
         raise OptionError("--agent-id goes with --pull", remedy="Give both, or none.")
     project = find_project()
-    lines = _ini(agent, tools, out)
+    _settings(project, _ini(agent, tools, out))
+    _make(project.root / out)
+    if first:
+        from .firstcassette import make_first_cassette
+
+        make_first_cassette(project.root, project.root / out)
+    if agent is None and not project.text("statebase_agent"):
+        _conftest(project.root / "conftest.py")
+    _attributes(project.root / ".gitattributes")
+    _owners(project.root, out)
+    _workflows(project.root / ".github" / "workflows", ci=ci, pull=pull, out=out, agent_id=agent_id)
+    say("\nNow replay: pytest --statebase-replay")
+
+
+def _settings(project: Project, lines: dict[str, list[str]]) -> None:
+    from .initfiles import INI_HINTS
+
     if project.ini is None:
-        _write(project.root / "pytest.ini", "[pytest]\n" + _as_ini(lines))
+        why = "tells pytest which agent is tested, which of its tools are answered, and where cassettes are"
+        hints = "".join(hint for key, hint in INI_HINTS.items() if key not in lines)
+        _write(project.root / "pytest.ini", "[pytest]\n" + _as_ini(lines) + hints, why)
     else:
         _say_missing(project, lines)
-    _make(project.root / out)
-    if agent is None and not project.text("statebase_agent") and not (project.root / "conftest.py").exists():
-        say("\nWhere the agent comes from is still to be said: with --agent, or in conftest.py like this:\n")
-        say(_CONFTEST)
-    workflows = project.root / ".github" / "workflows"
+
+
+def _conftest(path: Path) -> None:
+    """Where the agent comes from is not said yet."""
+    from .initfiles import CONFTEST
+
+    if not path.exists():
+        _write(path, CONFTEST, "is where the agent comes from: name it there, or in pytest.ini as statebase_agent")
+    elif "statebase_agent" not in path.read_text(encoding="utf-8", errors="replace"):
+        say(f"{shown(path)} stays as it is. Where the agent comes from is still to be said: with --agent, or there:\n")
+        say(CONFTEST.partition("\n\n")[2])
+
+
+def _attributes(path: Path) -> None:
+    from .initfiles import attributes_text, missing_attributes
+
+    if not path.exists():
+        _write(path, attributes_text(), "has reviews fold recordings, keeps their line ends, and lets no merge mix two")
+        return
+    missing = missing_attributes(path.read_text(encoding="utf-8", errors="replace"))
+    say(f"{shown(path)} stays as it is" + (". Add to it:\n" if missing else ""))
+    if missing:
+        say("".join(f"{line}\n" for line in missing))
+
+
+def _owners(root: Path, out: str) -> None:
+    from .initfiles import owners_text
+
+    there = [
+        path for path in (root / ".github/CODEOWNERS", root / "CODEOWNERS", root / "docs/CODEOWNERS") if path.exists()
+    ]
+    if not there:
+        _write(
+            root / ".github/CODEOWNERS",
+            owners_text(out),
+            "is a sample, all in comments: who reviews which of these files",
+        )
+    elif f"/{out}/" not in there[0].read_text(encoding="utf-8", errors="replace"):
+        say(f"{shown(there[0])} stays as it is. You may add to it:\n")
+        say(owners_text(out))
+    else:
+        say(f"{shown(there[0])} stays as it is")
+
+
+def _workflows(directory: Path, *, ci: bool, pull: bool, out: str, agent_id: str | None) -> None:
     if ci:
-        _write(workflows / "statebase-replay.yml", replay_workflow(__version__))
+        why = "replays on every pull request, without keys, and keeps the report as an artifact"
+        _write(directory / "statebase-replay.yml", replay_workflow(__version__), why)
     if pull:
-        _write(workflows / "statebase-pull.yml", pull_workflow(__version__, out, agent_id))
+        why = "pulls failed sessions every six hours, and proposes them as a pull request"
+        _write(directory / "statebase-pull.yml", pull_workflow(__version__, out, agent_id), why)
         say("Add the service's key to the repository's secrets as STATEBASE_API_KEY, and allow workflows to make")
         say("pull requests (Settings, Actions, General).")
 
@@ -131,7 +184,8 @@ def _make(directory: Path) -> None:
     say(f"{shown(directory)} made")
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str, why: str) -> None:
+    """Write a file that is not there yet, and say what it is for."""
     from ..cassette.files import write_atomic
 
     if path.exists():
@@ -144,3 +198,4 @@ def _write(path: Path, text: str) -> None:
         raise FileError(what, where=shown(path.parent), remedy="Make room for it.") from None
     write_atomic(path, text.encode())
     say(f"{shown(path)} written")
+    say(f"    {why}")

@@ -27,12 +27,23 @@ def files() -> list[str]:
     return sorted(str(path) for path in Path().rglob("*"))
 
 
+WRITTEN = [".gitattributes", ".github/CODEOWNERS", ".github/workflows/statebase-replay.yml", "pytest.ini"]
+
+
+def written() -> list[str]:
+    return sorted(str(path) for path in Path().rglob("*") if path.is_file())
+
+
 def test_a_new_project() -> None:
     result = init(
         "--agent", "app.agent:Support", "--tools", "app.tools:*", "--tools", "app.mail:send", "--out", "calls"
     )
     assert result.exit_code == 0, result.output
-    assert files() == ["calls", "pytest.ini"]
+    assert written() == WRITTEN
+    assert Path("calls").is_dir()
+    for name in WRITTEN:
+        # What it is for stands in the line below.
+        assert re.search(rf"^{re.escape(name)} written\n    \w", result.output, re.MULTILINE), name
     project = find_project()
     assert project.text("statebase_agent") == "app.agent:Support"
     assert project.lines("statebase_tools") == ["app.tools:*", "app.mail:send"]
@@ -46,15 +57,77 @@ def test_a_project_with_settings_of_its_own_is_told_what_to_add() -> None:
     result = init("--agent", "app.agent:Support", "--tools", "app.tools:*")
     assert 'Add to [tool.pytest.ini_options]:\n\nstatebase_tools = ["app.tools:*"]\n' in result.output
     assert "app.agent:Support" not in result.output
-    assert (files(), Path("pyproject.toml").read_text(encoding="utf-8")) == (["fixtures", "pyproject.toml"], text)
+    assert Path("pyproject.toml").read_text(encoding="utf-8") == text
+    assert not Path("pytest.ini").exists()
 
 
 def test_without_an_agent_it_is_said_where_to_name_it() -> None:
+    assert "conftest.py written" in init().output
+    text = Path("conftest.py").read_text(encoding="utf-8")
+    compile(text, "conftest.py", "exec")
+    assert "def statebase_agent():" in text
+    # What is not said yet stands in the ini file in comments.
+    assert find_project().values == {}
+    assert "# statebase_agent = myapp.agent:SupportAgent" in Path("pytest.ini").read_text(encoding="utf-8")
+
+
+def test_a_conftest_of_its_own_is_told_what_to_add() -> None:
+    Path("conftest.py").write_text("mine = 1\n", encoding="utf-8")
     result = init()
+    assert "conftest.py stays as it is" in result.output
     assert "def statebase_agent():" in result.output
-    compile(
-        result.output[result.output.index("import pytest") : result.output.rindex("SupportAgent") + 12], "x", "exec"
-    )
+    assert Path("conftest.py").read_text(encoding="utf-8") == "mine = 1\n"
+    Path("conftest.py").write_text("def statebase_agent(): ...\n", encoding="utf-8")
+    assert "def statebase_agent():" not in init().output
+
+
+def test_an_agent_that_is_named_needs_no_conftest() -> None:
+    init("--agent", "a:b")
+    assert not Path("conftest.py").exists()
+
+
+def test_attributes_and_owners_of_its_own_are_told_what_to_add() -> None:
+    Path(".gitattributes").write_text("*.record.yaml -diff\n", encoding="utf-8")
+    Path("CODEOWNERS").write_text("* @me\n", encoding="utf-8")
+    result = init("--out", "calls")
+    assert ".gitattributes stays as it is. Add to it:" in result.output
+    assert "*.record.yaml    text" not in result.output
+    assert "*.http.yaml      text eol=lf merge=binary" in result.output
+    assert "CODEOWNERS stays as it is. You may add to it:" in result.output
+    assert "# /calls/*.session.yaml" in result.output
+    assert Path(".gitattributes").read_text(encoding="utf-8") == "*.record.yaml -diff\n"
+    assert Path("CODEOWNERS").read_text(encoding="utf-8") == "* @me\n"
+    assert not Path(".github/CODEOWNERS").exists()
+
+
+def test_attributes_say_to_git_what_they_should() -> None:
+    init()
+    subprocess.run(["git", "init", "-q"], check=True)
+    names = ["text", "eol", "merge", "linguist-generated"]
+
+    def attributes(file: str) -> list[str]:
+        command = ["git", "check-attr", *names, "--", file]
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return [line.rpartition(": ")[2] for line in told.splitlines()]
+
+    assert attributes("fixtures/x.record.yaml") == ["set", "lf", "binary", "true"]
+    assert attributes("fixtures/x.accepted.http.yaml") == ["set", "lf", "binary", "true"]
+    assert attributes("fixtures/x.pulled.json") == ["set", "lf", "binary", "true"]
+    assert attributes("fixtures/x.session.yaml") == ["set", "lf", "unspecified", "unspecified"]
+    assert attributes("fixtures/x.accepted.yaml") == ["set", "lf", "unspecified", "unspecified"]
+    assert attributes("app.py") == ["unspecified"] * 4
+
+
+def test_the_sample_of_owners_asks_nobody() -> None:
+    init()
+    text = Path(".github/CODEOWNERS").read_text(encoding="utf-8")
+    assert all(line.startswith("#") for line in text.splitlines())
+    assert "# /fixtures/*.record.yaml    @your-org/privacy" in text
+
+
+def test_without_a_workflow() -> None:
+    init("--no-ci")
+    assert not Path(".github/workflows").exists()
 
 
 def test_what_is_there_stays() -> None:
@@ -63,6 +136,7 @@ def test_what_is_there_stays() -> None:
         path.write_text("mine", encoding="utf-8")
     result = init("--ci", "--pull", "--agent", "a:b")
     assert result.output.count("is there already") == 3
+    assert result.output.count(" stays as it is") == 5
     assert all(path.read_text(encoding="utf-8") == "mine" for path in Path(".github").rglob("*.yml"))
     assert "a:b" not in Path("pytest.ini").read_text(encoding="utf-8")
 
@@ -75,6 +149,9 @@ def steps(name: str) -> list[dict[str, Any]]:
 
 def test_workflows_are_ones() -> None:
     init("--ci", "--pull", "--agent-id", "customer-support", "--out", "tests/calls")
+    [upload] = [step for step in steps("statebase-replay") if "upload-artifact" in step.get("uses", "")]
+    assert upload["if"] == "always()"
+    assert upload["with"]["path"].split() == ["statebase-report.html", "statebase-results.jsonl"]
     for name in ("statebase-replay", "statebase-pull"):
         found = steps(name)
         actions = [step["uses"] for step in found if "uses" in step]
