@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import PlanError
-from ..values import ABSENT
+from ..values import ABSENT, visible_text
 from .canonical import parts_of
 from .files import write_atomic
 from .plan import Answer, CallExpect, Expect, HttpPlan, Known, Plan, ReplaySpec, Retention, ToolRules
@@ -18,13 +18,13 @@ from .yamlwrite import document_text
 def write_plan(path: str | os.PathLike[str], plan: Plan, *, overwrite: bool = False, notes: Iterable[str] = ()) -> None:
     """Write a plan as `NAME.session.yaml`, in one step; what is as it is by default is left out.
 
-    notes: comments for its first lines, one printable line each.
+    notes: comments for its first lines, one line each; what YAML cannot hold in them is escaped.
     Raises PlanError where the file is already there, because people edit plans.
     """
     name = os.fspath(path)
     if not overwrite and os.path.lexists(name):
         raise PlanError("there is a plan already", where=name, remedy="Edit it, or remove it first.")
-    comments = "".join(f"# {note}\n" for note in notes)
+    comments = "".join(f"# {visible_text(note)}\n" for note in notes)
     write_atomic(name, (comments + plan_text(plan)).encode())
 
 

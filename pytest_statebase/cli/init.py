@@ -51,7 +51,8 @@ def command(
     if agent_id and not pull:
         raise OptionError("--agent-id goes with --pull", remedy="Give both, or none.")
     project = find_project()
-    _settings(project, _ini(agent, tools, out))
+    lines = _ini(agent, tools, out)
+    _settings(project, _import_path(project.root, agent) | lines if project.ini is None else lines)
     _make(project.root / out)
     if first:
         from .firstcassette import make_first_cassette
@@ -140,6 +141,15 @@ def _ini(agent: str | None, tools: tuple[str, ...], out: str) -> dict[str, list[
     lines = {} if out == "fixtures" else {"statebase_cassettes": [out]}
     lines |= {"statebase_agent": [agent]} if agent else {}
     return lines | ({"statebase_tools": list(tools)} if tools else {})
+
+
+def _import_path(root: Path, agent: str | None) -> dict[str, list[str]]:
+    """From where the agent is imported, where it is in the project and nothing was said of that."""
+    package = (agent or "").partition(":")[0].partition(".")[0]
+    for place in (".", "src"):
+        if package and any((root / place / name).exists() for name in (package, f"{package}.py")):
+            return {"pythonpath": [place]}
+    return {}
 
 
 def _as_ini(lines: dict[str, list[str]]) -> str:

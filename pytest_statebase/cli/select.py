@@ -16,7 +16,6 @@ from .targets import shown
 
 if TYPE_CHECKING:
     from ..selection.choose import Selection, Wanted
-    from .sources import Sources
 
 _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
 _TIME = re.compile(r"(\d{1,9}(?:\.\d+)?)\s*(ms|s)")
@@ -100,11 +99,9 @@ def command(
     wanted = _wanted(keep, slow, unusual, everything, limit)
     if out is None and (copy or dry_run):
         raise OptionError("--copy and --dry-run go with --out", remedy="Say where to: --out fixtures.")
-    if out is not None and not copy and not dry_run:
-        what = "cassettes are files already"
-        raise OptionError(what, remedy="To have copies of the chosen ones in --out, add --copy.")
     sources = Sources(paths, agent, None if since is None else since_time(since, datetime.now(UTC)))
     selection = choose(sources.survey(), wanted, sources.features_of(covered_by))
+    _check_copies(selection, out, copy)
     if as_json:
         say(json.dumps(selection_json(selection, sources.broken), indent=2))
     elif only_paths:
@@ -113,8 +110,10 @@ def command(
     else:
         say_lines(selection_lines(selection, full=full))
     if out is not None and not dry_run:
-        _write(sources, selection, out, copy)
-    for line in sources.broken if not as_json else ():
+        tally = sources.write(selection.picks, out)
+        files = f"{tally.written:,} written, {tally.unchanged:,} unchanged, {tally.refused:,} refused"
+        warn(f"files: {files}; in {shown(out)}")
+    for line in [*sources.notes, *(sources.broken if not as_json else ())]:
         warn(line)
     if sources.broken:
         raise click.exceptions.Exit(1)
@@ -145,6 +144,9 @@ def _limit(option: str, text: str) -> float:
     raise OptionError(f"{option}: {text!r:.40} means nothing", remedy=f"Give it like {example}.")
 
 
-def _write(sources: Sources, selection: Selection, out: Path, copy: bool) -> None:
-    written, unchanged = sources.copy([pick.session for pick in selection.picks], out)
-    warn(f"files: {written:,} written, {unchanged:,} unchanged; in {shown(out)}")
+def _check_copies(selection: Selection, out: Path | None, copy: bool) -> None:
+    from .sources import is_captured
+
+    if out is not None and not copy and not all(is_captured(pick.session) for pick in selection.picks):
+        remedy = "To have copies of them in --out, add --copy."
+        raise OptionError("cassettes are chosen, which are files already", remedy=remedy)

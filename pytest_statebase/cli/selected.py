@@ -73,6 +73,8 @@ def _total(selection: Selection) -> str:
     every = selection.totals.total()
     shows = every - selection.covered - len(selection.missing)
     picks = len(selection.picks)
+    if not picks:
+        return f"None of {counted(selection.sessions, 'session')} adds anything"
     verb = "shows" if picks == 1 else "show"
     which = "all" if shows == every else f"{shows:,}"
     return f"{picks:,} of {counted(selection.sessions, 'session')} {verb} {which} of {every:,}: {told}"
@@ -144,5 +146,5 @@ def _pick_json(pick: Pick) -> dict[str, Any]:
         "cut": session.cut,
         "adds": {kind.value: [one.text for one in pick.adds if one.kind is kind] for kind in Kind},
         "kept": pick.reasons,
-        "captured_for": list(session.marks),
+        "captured_for": None if session.marks is None else list(session.marks),
     }

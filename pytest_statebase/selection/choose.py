@@ -60,25 +60,33 @@ def choose(survey: Survey, wanted: Wanted, covered: Iterable[Feature] = ()) -> S
     covered: features that need no more tests.
     """
     given = survey.numbers_of(covered)
+    # Sessions that capture kept for none of its rules are there to count with, not to be chosen.
+    open_ones = [at for at, session in enumerate(survey.sessions) if session.marks != () or wanted.everything]
     kept = reasons_to_keep(survey, wanted.keep, wanted.limits)
+    kept = {at: kept[at] for at in open_ones if at in kept}
     # In order of preference: of sessions that show the same, the first is chosen.
-    order = sorted(range(len(survey.sessions)), key=lambda at: survey.sessions[at].preference)
+    order = sorted(open_ones, key=lambda at: survey.sessions[at].preference)
     shown = {at: set(survey.sessions[at].features) - given for at in order}
     seen: set[int] = set().union(*shown.values())
     positions, cover = _positions(order, shown, kept, wanted)
     if wanted.most is not None:
         positions = positions[: wanted.most]
     picks, left = _picks(survey, positions, shown, kept, seen)
-    every = {number for session in survey.sessions for number in session.features}
+    every = {number for at in open_ones for number in survey.sessions[at].features}
     return Selection(
         picks,
-        len(survey.sessions),
+        len(open_ones),
         cover,
         Counter(survey.features[number].kind for number in every),
         len(every & given),
         sorted(survey.features[number] for number in left),
-        list(notes_on_rules(survey, wanted.keep, wanted.limits)),
+        [*_unwanted(len(survey.sessions) - len(open_ones)), *notes_on_rules(survey, wanted.keep, wanted.limits)],
     )
+
+
+def _unwanted(sessions: int) -> list[str]:
+    told = f"{sessions:,} more were captured that no rule of the capture keeps; --all takes them, too"
+    return [told] if sessions else []
 
 
 def _positions(

@@ -51,7 +51,9 @@ def reasons_to_keep(survey: Survey, rules: Collection[Rule], limits: Limits) -> 
     for at, session in enumerate(survey.sessions):
         told = {**_told(survey, session, slow_from), **_unusual(survey, session, unusual)}
         # What capture saw as the session ended, it saw with figures of that time.
-        told |= {Rule(mark): "as it was captured" for mark in session.marks if mark in tuple(Rule) and mark not in told}
+        told |= {
+            Rule(mark): "as it was captured" for mark in session.marks or () if mark in tuple(Rule) and mark not in told
+        }
         reasons = [f"{rule}: {told[rule]}" for rule in Rule if rule in rules and rule in told]
         if reasons:
             found[at] = reasons

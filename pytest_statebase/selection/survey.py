@@ -33,8 +33,9 @@ class Seen:
     rollbacks: int
     feedback: tuple[str, ...]
     """What users thought of it."""
-    marks: tuple[str, ...]
-    """Why capture kept it: the names of its rules."""
+    marks: tuple[str, ...] | None
+    """Why capture kept it: the names of its rules; none of them where it is only there because its end had to be seen.
+    None where no rule was asked."""
     cut: bool
     """Capture lost the rest of it."""
 
@@ -53,7 +54,7 @@ class Survey:
         """By number."""
         self._numbers: dict[Feature, int] = {}
 
-    def add(self, ledger: Ledger, source: Path, *, marks: Iterable[str] = (), cut: bool = False) -> None:
+    def add(self, ledger: Ledger, source: Path, *, marks: Iterable[str] | None = None, cut: bool = False) -> None:
         """Count a session in."""
         created = ledger.created
         sample = sample_of(ledger, None)
@@ -69,7 +70,7 @@ class Survey:
                 slowest=max(sample.times, default=None),
                 rollbacks=sum(isinstance(event, StateRolledBack) for event in ledger.events),
                 feedback=tuple(feedback_of(ledger)),
-                marks=tuple(marks),
+                marks=None if marks is None else tuple(marks),
                 cut=cut,
             )
         )

@@ -91,3 +91,11 @@ def test_a_plan_is_not_written_over(tmp_path: Path) -> None:
         write_plan(path, Plan(title="x"))
     write_plan(path, Plan(title="x"), overwrite=True)
     assert read_plan(path).title == "x"
+
+
+def test_notes_cannot_break_the_plan(tmp_path: Path) -> None:
+    path = tmp_path / "x.session.yaml"
+    write_plan(path, Plan(session="s"), notes=["red \x1b[31m", "two\nfailing: [1]", "\u2028\ud800\u0085"])
+    assert read_plan(path).session == "s"
+    assert not read_plan(path).failing
+    assert path.read_text(encoding="utf-8").startswith("# red \\x1b[31m\n# two\\nfailing: [1]\n# \\u2028\\ud800\\x85\n")

@@ -51,6 +51,14 @@ def test_a_new_project() -> None:
     assert "conftest" not in result.output
 
 
+@pytest.mark.parametrize(("file", "place"), [("app.py", ["."]), ("src/app/__init__.py", ["src"]), ("other.py", [])])
+def test_the_agent_is_importable(file: str, place: list[str]) -> None:
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    Path(file).write_text("", encoding="utf-8")
+    init("--agent", "app.agent:Support")
+    assert find_project().words("pythonpath") == place
+
+
 def test_a_project_with_settings_of_its_own_is_told_what_to_add() -> None:
     text = '[tool.pytest.ini_options]\nstatebase_agent = "app:Mine"\n'
     Path("pyproject.toml").write_text(text, encoding="utf-8")

@@ -9,6 +9,7 @@ from click.testing import Result
 
 from pytest_statebase.cassette import load_cassette, write_record
 from pytest_statebase.ledger import Ledger, SessionCreated, ToolCalled, TurnAdded, TurnStarted
+from tests.journals import session, write_journal
 
 Run = Callable[..., Result]
 
@@ -119,7 +120,7 @@ def test_copies_are_whole_and_nothing_is_written_over(project: Path, run: Run) -
     copied = {path.name: path.read_bytes() for path in Path("chosen").iterdir()}
     assert "second-refund.record.yaml" in copied
     assert copied.items() <= before.items()
-    assert f"files: {len(copied):,} written, 0 unchanged; in chosen" in result.output
+    assert f"files: {len(copied):,} written, 0 unchanged, 0 refused; in chosen" in result.output
     assert load_cassette("chosen/second-refund.session.yaml").ledger.turns
     assert (
         f"files: 0 written, {len(copied):,} unchanged" in run("select", "fixtures", "--out", "chosen", "--copy").output
@@ -152,3 +153,123 @@ def test_hostile_sessions(everything: Path, run: Run) -> None:
     for result in (run("select", everything.parent, "--full", "--keep", "errors"), run("select", everything, "--json")):
         assert result.exit_code == 0
         assert all(char == "\n" or char.isprintable() for char in result.output)
+
+
+FAILED = ToolCalled("pay", {}, error={"type": "bank:Refused", "message": "no"})
+
+
+@pytest.fixture
+def captured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Journals of two processes."""
+    monkeypatch.chdir(tmp_path)
+    write_journal(
+        Path("captured"),
+        session("one", ["a", "b"], keep=("sample",), agent_id="shop"),
+        session("two", ["a", "b", "a"], ["b"], keep=("slow",), agent_id="shop"),
+        session("dull", ["z"], keep=(), agent_id="shop"),
+    )
+    write_journal(Path("captured"), session("three", [FAILED], keep=("errors", "sample"), agent_id="bank"))
+    return Path("captured")
+
+
+def test_captured_sessions_are_chosen_and_told_why_capture_kept_them(captured: Path, run: Run) -> None:
+    result = run("select", captured)
+    assert result.exit_code == 0
+    assert "  two\n      captured\n" in result.output
+    assert "      capture  kept it for slow\n" in result.output
+    assert "      capture  kept it for errors, sample\n" in result.output
+    assert "2 of 3 sessions show all" in result.output
+    assert "1 more were captured that no rule of the capture keeps; --all takes them, too." in result.output
+    found = json.loads(run("select", captured, "--keep", "slow,errors", "--limit", 2, "--json").output)
+    told = {one["session"]: (one["kept"], one["captured_for"]) for one in found["sessions"]}
+    assert told == {
+        "two": (["slow: as it was captured"], ["slow"]),
+        "three": (["errors: pay raised Refused"], ["errors", "sample"]),
+    }
+
+
+def test_the_chosen_ones_are_written(captured: Path, run: Run) -> None:
+    assert not run("select", captured, "--out", "fixtures", "--dry-run").exit_code
+    assert not Path("fixtures").exists()
+    result = run("select", captured, "--out", "fixtures", "--keep", "errors", "--agent", "bank")
+    assert result.exit_code == 0
+    assert "files: 3 written, 0 unchanged, 0 refused; in fixtures" in result.output
+    assert sorted(path.name for path in Path("fixtures").iterdir()) == [
+        "statebase.yaml",
+        "three.record.yaml",
+        "three.session.yaml",
+    ]
+    assert not run("verify", "fixtures").exit_code
+    cassette = load_cassette("fixtures/three.session.yaml")
+    assert cassette.ledger.turns[0].calls[0].error is not None
+    plan = Path("fixtures/three.session.yaml").read_text(encoding="utf-8")
+    assert "# Chosen for errors: pay raised Refused\n# Captured for: errors, sample\n" in plan
+    again = run("select", captured, "--out", "fixtures", "--agent", "bank")
+    assert "files: 0 written, 3 unchanged, 0 refused; in fixtures" in again.output
+
+
+def test_all_takes_those_that_no_rule_keeps(captured: Path, run: Run) -> None:
+    assert len(json.loads(run("select", captured, "--all", "--json").output)["sessions"]) == 4
+
+
+def test_what_was_selected_before_covers(captured: Path, run: Run) -> None:
+    run("select", captured, "--out", "fixtures")
+    result = run("select", captured, "--covered-by", "fixtures")
+    assert "None of 3 sessions adds anything" in result.output
+    write_journal(captured, session("new", ["a", "c"]))
+    found = json.loads(run("select", captured, "--covered-by", "fixtures", "--json").output)
+    assert [one["session"] for one in found["sessions"]] == ["new"]
+
+
+def test_damaged_lines_are_told_and_passed_over(captured: Path, run: Run) -> None:
+    journal = next(path for path in captured.glob("*.journal") if b"two" in path.read_bytes())
+    lines = journal.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2][:50] + b"\x1b[31m" + lines[2][50:]
+    journal.write_bytes(b"".join([*lines, b"12345678\thalf"]))
+    result = run("select", captured)
+    assert result.exit_code == 1
+    assert f"Not read: {journal}:3: the check sum does not fit" in result.output
+    assert f"{journal}:{len(lines) + 1}: the line ends before its time" in result.output
+    assert "\x1b" not in result.output
+    assert "2 of 2 sessions show all" in result.output
+
+
+def test_a_torn_line_alone_is_no_failure(captured: Path, run: Run) -> None:
+    with sorted(captured.glob("*.journal"))[0].open("ab") as file:
+        file.write(b"12345678\thalf")
+    result = run("select", captured)
+    assert result.exit_code == 0
+    assert "the line ends before its time" in result.output
+
+
+def test_journals_and_cassettes_at_once(captured: Path, run: Run) -> None:
+    write(Path("cassettes/x.record.yaml"), "c", "d")
+    refused = run("select", captured, "cassettes", "--out", "fixtures")
+    assert (refused.exit_code, "add --copy" in refused.output) == (1, True)
+    result = run("select", captured, "cassettes", "--out", "fixtures", "--copy")
+    assert result.exit_code == 0
+    assert {load_cassette(path).ledger.id for path in Path("fixtures").glob("*.record.yaml")} == {
+        "two",
+        "three",
+        "x",
+    }
+
+
+def test_a_directory_with_neither(tmp_path: Path, run: Run) -> None:
+    result = run("select", tmp_path)
+    assert (result.exit_code, "there is no journal and no cassette here" in result.output) == (1, True)
+
+
+def test_hostile_captured_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    monkeypatch.chdir(tmp_path)
+    ids = ["../../etc/x\x1b[2J", "C:con", "NUL", "a/b", "A/b", "é" * 130, "x.record.yaml", "\u202eevil"]
+    write_journal(
+        Path("captured"), *(session(one, [f"t{at}\x1b]0;"], keep=(f"k\x1b{at}",)) for at, one in enumerate(ids))
+    )
+    result = run("select", "captured", "--out", "fixtures", "--full")
+    assert result.exit_code == 0
+    assert all(char == "\n" or char.isprintable() for char in result.output)
+    plans = sorted(Path("fixtures").glob("*.session.yaml"))
+    assert sorted(load_cassette(plan).ledger.id for plan in plans) == sorted(ids)
+    assert len({plan.name.lower() for plan in plans}) == len(ids)
+    assert sorted(path.name for path in Path().iterdir()) == ["captured", "fixtures"]
