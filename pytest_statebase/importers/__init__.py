@@ -29,7 +29,8 @@ _NOT_METADATA = frozenset({*_IDS, *_AGENTS, "messages", "metadata", "user_id", "
 _REMEDY = (
     "Known are lists of chat messages, mappings with `messages`, JSON Lines of either, and the result files of "
     "tau-bench (`traj`) and tau2-bench (`simulations`), what `pytest-statebase pull` kept (`NAME.pulled.json`), "
-    "exports of Langfuse, runs of LangSmith, and the journals of a capture (`NAME.journal`), or a directory of them."
+    "exports of Langfuse, runs of LangSmith, traces of OpenTelemetry (OTLP/JSON), and the journals of a capture "
+    "(`NAME.journal`), or a directory of them."
 )
 
 
@@ -44,7 +45,7 @@ class _Found:
 
 def detect(data: Any) -> str | None:
     """The format of a JSON document: `chat`, `statebase`, `tau-bench`, `tau2-bench`, or that of a tracer (`langfuse`,
-    `langsmith`); None where it is none of them.
+    `langsmith`, `otel`); None where it is none of them.
     """
     source = source_of(data)
     if source is not None:

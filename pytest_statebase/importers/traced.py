@@ -10,6 +10,7 @@ from ..errors import ImportFileError
 from .langfuse import is_langfuse, langfuse_spans
 from .langsmith import is_langsmith, langsmith_spans
 from .model import ImportedSession
+from .otel import is_otel, otel_spans
 from .spans import Conversation, Span, conversations_of, session_of_spans
 
 
@@ -28,6 +29,7 @@ class Source:
 SOURCES = (
     Source("langfuse", is_langfuse, langfuse_spans),
     Source("langsmith", is_langsmith, langsmith_spans),
+    Source("otel", is_otel, otel_spans),
 )
 
 

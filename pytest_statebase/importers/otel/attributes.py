@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..dialects.text import NOT_JSON, from_json
+from ..dialects.text import from_json
 from ..spans.model import Kind
 from .raw import RawSpan
 
@@ -19,10 +19,10 @@ _OPERATIONS: Mapping[str, Kind] = {
     "call_llm": "generation",
     "execute_tool": "tool",
     "invoke_agent": "agent",
-    "invoke_workflow": "root",
+    "invoke_workflow": "agent",
     "retrieval": "retriever",
 }
-_TRACELOOP: Mapping[str, Kind] = {"tool": "tool", "agent": "agent", "workflow": "root"}
+_TRACELOOP: Mapping[str, Kind] = {"tool": "tool", "agent": "agent", "workflow": "agent"}
 _LANGFUSE: Mapping[str, Kind] = {
     "generation": "generation",
     "tool": "tool",
@@ -171,10 +171,11 @@ def user_of(attributes: Mapping[str, Any]) -> str | None:
     return name_in(attributes, _USERS)
 
 
-def agent_of(attributes: Mapping[str, Any], kind: Kind) -> str | None:
+def agent_of(attributes: Mapping[str, Any]) -> str | None:
     """The agent's name."""
     named = name_in(attributes, _AGENTS)
-    return named if named is not None or kind != "agent" else name_in(attributes, ("traceloop.entity.name",))
+    is_agent = named is None and attributes.get("traceloop.span.kind") == "agent"
+    return name_in(attributes, ("traceloop.entity.name",)) if is_agent else named
 
 
 def tool_name_of(span: RawSpan) -> str:
@@ -248,16 +249,6 @@ def _lists(tree: dict[str, Any]) -> Any:
     if items and all(key.isascii() and key.isdigit() and len(key) < 10 for key in items):
         return [items[key] for key in sorted(items, key=int)]
     return items
-
-
-def decoded(value: Any) -> Any:
-    """The object or list whose JSON a text is, also in two layers; anything else as it stands."""
-    for _ in range(2):
-        inner = from_json(value) if isinstance(value, str) else NOT_JSON
-        if inner is NOT_JSON:
-            return value
-        value = inner
-    return value
 
 
 def _word(attributes: Mapping[str, Any], key: str) -> str:

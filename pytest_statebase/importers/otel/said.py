@@ -8,7 +8,8 @@ from typing import Any
 
 from ...values import ABSENT
 from ..dialects import chat_messages, tool_definitions
-from .attributes import NOTHING, decoded, first, nested
+from ..logged import decoded
+from .attributes import NOTHING, first, nested
 from .raw import RawEvent, RawSpan
 
 _IN_JSON = ("gen_ai.input.messages", "pydantic_ai.all_messages")

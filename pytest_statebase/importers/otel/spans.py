@@ -53,7 +53,7 @@ def span_from(raw: RawSpan) -> Span:
         call_id=call_id_of(attributes) if kind == "tool" else None,
         session=session_of(attributes),
         user=user_of(attributes),
-        agent=agent_of(attributes, kind),
+        agent=agent_of(attributes),
         where=raw.where,
         tracer=tracer_of(raw),
         flaws=(*(("truncated",) if is_cut else ()), *(("dropped",) if raw.dropped else ())),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from ...values import ABSENT
-from .attributes import NOTHING, decoded, first
+from ..logged import arguments, decoded, result
+from .attributes import NOTHING, first
 from .raw import RawSpan
 from .said import is_cut
 
@@ -41,7 +41,6 @@ _RESULTS = (
     "output",
 )
 _MIME = {"input.value": "input.mime_type", "output.value": "output.mime_type"}
-_LONGEST_REPR = 1_000_000
 
 
 def arguments_of(span: RawSpan) -> tuple[Any, bool]:
@@ -75,7 +74,7 @@ def _find(span: RawSpan, keys: tuple[str, ...]) -> tuple[Any, bool]:
         value = span.attributes.get(key, NOTHING)
         if value is NOTHING or value is None:
             continue
-        if is_cut(value) and not _is_literal(value) and _is_json(span, key):
+        if is_cut(value) and isinstance(arguments(value), str) and _is_json(span, key):
             cut = True
             continue
         return value, cut
@@ -98,12 +97,10 @@ def _told(span: RawSpan, name: str) -> Any:
 
 
 def _arguments(value: Any) -> Any:
-    value = decoded(value)
-    if _is_literal(value):
-        value = ast.literal_eval(value)
+    value = arguments(value)
     if isinstance(value, Mapping):
         return dict(_bare(value))
-    return {} if value in ("", "null") else value
+    return {} if value == "" else value
 
 
 def _bare(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -119,26 +116,14 @@ def _bare(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return value
 
 
-def _is_literal(value: Any) -> bool:
-    """A dict as Python prints it, which LangChain logs as the input of a tool."""
-    if not isinstance(value, str) or not value.startswith("{") or len(value) > _LONGEST_REPR:
-        return False
-    try:
-        return isinstance(ast.literal_eval(value), dict)
-    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-        return False
-
-
 def _result(value: Any, *, is_json: bool) -> Any:
-    """A text of JSON as what it stands for, but where the tool itself wrote it: with line breaks."""
-    if not isinstance(value, str) or "\n" in value.strip():
+    """As `logged.result`; where the tracer says that it is JSON, a number or null, too."""
+    if not is_json or not isinstance(value, str) or "\n" in value.strip():
+        return result(value)
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
         return value
-    if is_json:
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return decoded(value)
 
 
 def _unwrapped(value: Any) -> Any:

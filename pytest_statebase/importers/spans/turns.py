@@ -197,7 +197,7 @@ def _prefer_told(entries: list[Entry], told: Told) -> int:
 
     Returns how many messages in the user's name were none of his.
     """
-    heard = [one for one in entries if one.message.role == "user" and not one.aside]
+    heard = _asked_last(entries)
     if not heard or told.input is None:
         return 0
     own = [one for one in heard if one.message.text == told.input]
@@ -210,6 +210,17 @@ def _prefer_told(entries: list[Entry], told: Told) -> int:
     if told.input in (last.message.text or ""):
         last.message = words(last.message, told.input)
     return 0
+
+
+def _asked_last(entries: list[Entry]) -> list[Entry]:
+    """The user's messages that stand together last: what a trace repeats of earlier turns is not its own."""
+    heard: list[Entry] = []
+    for entry in reversed(entries):
+        if entry.message.role == "user" and not entry.aside:
+            heard.append(entry)
+        elif heard and entry.message.role == "assistant" and not entry.aside:
+            break
+    return heard[::-1]
 
 
 def in_time(entries: Iterable[Entry]) -> list[Entry]:
