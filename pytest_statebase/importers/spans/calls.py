@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +20,15 @@ class Joiner:
     """Knows the calls that have no span yet."""
 
     def __init__(self) -> None:
-        self._by_tool: dict[str, list[Call]] = {}
-        self._by_id: dict[str, list[Call]] = {}
+        self._open: dict[Hashable, deque[Call]] = {}
+        self._joined: set[int] = set()
 
     def open(self, entries: Iterable[Entry]) -> None:
         """Calls that may have spans."""
         for entry in entries:
             for call in entry.calls:
-                self._by_tool.setdefault(call.request.tool, []).append(call)
-                if call.request.id is not None:
-                    self._by_id.setdefault(call.request.id, []).append(call)
+                for key in _keys_of_call(call):
+                    self._open.setdefault(key, deque()).append(call)
 
     def join(self, told: Told) -> list[Entry]:
         """Give each span of a tool to the call that it carried out: by id, else by name and arguments, else by order.
@@ -46,35 +46,41 @@ class Joiner:
                 outer.span = _completed(outer.span, span)
                 kept[span.id] = outer
                 continue
-            call = self._find(span, around)
-            if call is None:
-                call = _make(made, span, around, told)
-            else:
-                self._take(call)
+            call = self._find(span, around) or _make(made, span, around, told)
             call.span = span
             kept[span.id] = call
         return made
 
     def _find(self, span: Span, around: Span | None) -> Call | None:
-        if span.call_id is not None:
-            for call in self._by_id.get(span.call_id, ()):
-                return call
-        calls = [call for call in self._by_tool.get(span.name, ()) if _fits(call, span, around)]
-        wanted = _frozen(span.input)
-        same = (call for call in calls if span.input is not ABSENT and _frozen(call.request.arguments) == wanted)
-        return next(same, calls[0] if calls else None)
-
-    def _take(self, call: Call) -> None:
-        self._by_tool[call.request.tool].remove(call)
-        if call.request.id is not None:
-            self._by_id[call.request.id].remove(call)
+        for key in _keys_of_span(span, around):
+            calls = self._open.get(key, deque())
+            while calls:
+                call = calls.popleft()
+                if id(call) not in self._joined:
+                    self._joined.add(id(call))
+                    return call
+        return None
 
 
-def _fits(call: Call, span: Span, around: Span | None) -> bool:
-    """Whether a call may be a span's: not one with another id, nor one made inside another tool."""
-    if span.call_id is not None and call.request.id is not None:
-        return False
-    return call.inside is around or (call.inside is not None and around is not None and call.inside.id == around.id)
+def _keys_of_call(call: Call) -> Iterator[Hashable]:
+    """Under what a span may ask for a call: one that has an id is not that of a span with another."""
+    request, inside = call.request, None if call.inside is None else call.inside.id
+    frozen = _frozen(request.arguments)
+    if request.id is not None:
+        yield "id", request.id
+    for is_bare in (True, False) if request.id is None else (False,):
+        yield "same", inside, request.tool, is_bare, frozen
+        yield "tool", inside, request.tool, is_bare
+
+
+def _keys_of_span(span: Span, around: Span | None) -> Iterator[Hashable]:
+    inside = None if around is None else around.id
+    is_bare = span.call_id is not None
+    if span.call_id is not None:
+        yield "id", span.call_id
+    if span.input is not ABSENT:
+        yield "same", inside, span.name, is_bare, _frozen(span.input)
+    yield "tool", inside, span.name, is_bare
 
 
 def _is_same(outer: Call, span: Span) -> bool:
@@ -122,7 +128,7 @@ def _at_once(entry: Entry, span: Span, around: Span | None) -> bool:
     return bool(ends) and all(end is not None and span.time < end for end in ends)
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: Any) -> Hashable:
     try:
         return freeze(value)
     except (TypeError, RecursionError):

@@ -86,6 +86,16 @@ def _spoken(value: Any, role: str, depth: int) -> str | None:
     return None
 
 
+def times_spoken(value: Any, role: Literal["user", "assistant"]) -> int:
+    """How many messages of a role chat messages hold; 0 for anything else."""
+    value = structure(value) if isinstance(value, str) else value
+    if isinstance(value, Mapping):
+        return max((times_spoken(value[key], role) for key in _LISTS if isinstance(value.get(key), list)), default=0)
+    return (
+        sum(isinstance(item, Mapping) and item.get("role") == role for item in value) if isinstance(value, list) else 0
+    )
+
+
 def _in_mapping(value: Mapping[str, Any], role: str, depth: int) -> str | None:
     if isinstance(value.get("role"), str):
         return _in_list([value], role, depth)

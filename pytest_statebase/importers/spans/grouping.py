@@ -80,22 +80,12 @@ def by_time(spans: Iterable[Span]) -> list[Span]:
 
 def _parts(tree: Tree) -> dict[str | None, list[Span]]:
     """The spans of a trace by conversation."""
-    own: dict[str, str | None] = {}
-    for span in tree.spans:
-        path = [span]
-        for above in tree.above(span):
-            if path[-1].session is not None or path[-1].id in own:
-                break
-            path.append(above)
-        session = own.get(path[-1].id, path[-1].session)
-        own.update(dict.fromkeys((one.id for one in path), session))
-    named = {session for session in own.values() if session is not None}
+    above = tree.nearest(lambda span: span.session)
+    named = {span.session for span in tree.spans} - {None}
+    only = next(iter(named)) if len(named) == 1 else None
     parts: dict[str | None, list[Span]] = {}
     for span in tree.spans:
-        session = own[span.id]
-        if session is None and len(named) == 1:
-            session = next(iter(named))
-        parts.setdefault(session, []).append(span)
+        parts.setdefault(span.session or above.get(span.id) or only, []).append(span)
     return parts
 
 

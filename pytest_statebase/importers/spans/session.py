@@ -216,9 +216,13 @@ def _is_text(said: Any, text: str) -> bool:
 
 
 def _notes(reading: Reading) -> Iterator[str]:
-    if reading.main.dropped:
-        yield f"{reading.main.dropped} messages read otherwise where they were repeated; what was said first counts."
-    if reading.injected:
-        yield f"{reading.injected} messages in the user's name came from the agent's own code and are left out."
-    if reading.unplaced:
-        yield f"In {reading.unplaced} traces the history before the user's message is another one; it was left out."
+    if count := reading.main.dropped:
+        yield f"{_counted(count, 'message')} read otherwise where they were repeated; what was said first counts."
+    if count := reading.injected:
+        yield f"{_counted(count, 'message')} in the user's name came from the agent's own code and are left out."
+    if count := reading.unplaced:
+        yield f"In {_counted(count, 'trace')} the history before the user's message is another one; it was left out."
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...values import ABSENT, freeze
 from ..messages import Message, Request
 from .model import Span
+
+_KEYS = ("id", "tool", "")
+_LATEST = 64
+"""Messages whose calls may still be answered."""
 
 
 @dataclass(slots=True, eq=False)
@@ -52,16 +56,21 @@ class Transcript:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+        self._waiting = _Answers()
         self.dropped = 0
         """Messages of a history that stand otherwise where they were first said, or answer no call."""
         self._places: dict[Hashable, list[int]] = {}
 
     def add(self, entry: Entry) -> Entry:
         """Put a message at the end."""
-        if not entry.aside:
-            self._places.setdefault(_shape(entry.message), []).append(len(self.entries))
+        self._places.setdefault(_shape(entry.message), []).append(len(self.entries))
         self.entries.append(entry)
+        self._waiting.open(entry.calls)
         return entry
+
+    def answer(self, message: Message) -> None:
+        """Give a result to a call of the last messages."""
+        self.dropped += not self._waiting.answer(message)
 
     def align(self, history: list[Message]) -> list[int | None]:
         """For each message of a history the place of the entry that it repeats, in order; None for a new one."""
@@ -91,7 +100,7 @@ class Transcript:
             elif message.role != "system":
                 self.dropped += 1
         at = places[last] if last >= 0 else None
-        after = [entry for entry in self.entries[at + 1 :] if not entry.aside] if at is not None else []
+        after = self.entries[at + 1 :] if at is not None else []
         return self._new(history[last + 1 :], after, waiting)
 
     def _new(self, rest: list[Message], after: list[Entry], waiting: _Answers) -> list[Message]:
@@ -117,21 +126,43 @@ class _Answers:
     """Pairs results with the calls that came just before them."""
 
     def __init__(self) -> None:
-        self._calls: list[Call] = []
+        self._open: list[_Waiting] = []
 
-    def open(self, calls: Iterable[Call]) -> None:
+    def open(self, calls: list[Call]) -> None:
         """The calls of the next message; those before it wait on, in case a result comes late."""
-        self._calls = [*calls, *self._calls[:64]]
+        if calls:
+            self._open = [_Waiting(calls), *self._open[: _LATEST - 1]]
 
     def answer(self, message: Message) -> bool:
         """Give a result to the call that it answers: by id, else by name, else in order; False where none waits."""
-        call = waiting_call(self._calls, message)
-        if call is None:
-            return False
-        self._calls.remove(call)
-        if call.answer is None or call.answer.result is ABSENT:
+        call = next((call for key in _KEYS for one in self._open if (call := one.take(message, key)) is not None), None)
+        if call is not None and (call.answer is None or call.answer.result is ABSENT):
             call.answer = message
-        return True
+        return call is not None
+
+
+class _Waiting:
+    """The calls of one message that have no result yet."""
+
+    def __init__(self, calls: list[Call]) -> None:
+        self._waiting = {id(call): call for call in calls}
+        self._by: dict[tuple[str, str], list[Call]] = {}
+        for call in reversed(calls):
+            self._by.setdefault(("tool", call.request.tool), []).append(call)
+            if call.request.id is not None:
+                self._by.setdefault(("id", call.request.id), []).append(call)
+
+    def take(self, message: Message, key: str) -> Call | None:
+        """The call that a result answers by a key (`id`, `tool`, or `""` for the first that waits)."""
+        if not key:
+            return self._waiting.pop(next(iter(self._waiting))) if self._waiting else None
+        wanted = message.id if key == "id" else message.name
+        calls = [] if wanted is None else self._by.get((key, wanted), [])
+        while calls:
+            call = self._waiting.pop(id(calls.pop()), None)
+            if call is not None:
+                return call
+        return None
 
 
 def _asking(message: Message, entries: list[Entry]) -> Entry | None:
@@ -140,25 +171,6 @@ def _asking(message: Message, entries: list[Entry]) -> Entry | None:
     if not wanted or None in wanted:
         return None
     return next((entry for entry in entries if wanted <= {call.request.id for call in entry.calls}), None)
-
-
-def waiting_call(calls: list[Call], message: Message) -> Call | None:
-    """The call that a result answers: by id, else by name, else the first; None where there is none."""
-    for wanted, name in ((message.id, "id"), (message.name, "tool")):
-        for call in calls:
-            if wanted is not None and getattr(call.request, name) == wanted:
-                return call
-    return calls[0] if calls else None
-
-
-def answer_entry(entries: list[Entry], message: Message) -> bool:
-    """Give a result to a call of the last messages; False where no call waits for one."""
-    waiting = [call for entry in reversed(entries[-64:]) for call in entry.calls if call.answer is None]
-    call = waiting_call(waiting, message)
-    if call is None:
-        return False
-    call.answer = message
-    return True
 
 
 def _shape(message: Message) -> Hashable:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from .model import Span
+
+T = TypeVar("T")
 
 
 class Tree:
@@ -38,17 +41,40 @@ class Tree:
         """Each span once, in the order in which they came."""
         return list(self._by_id.values())
 
-    def parent(self, span: Span) -> Span | None:
-        """The span just above."""
-        above = self._parents.get(span.id)
-        return None if above is None else self._by_id[above]
+    def nearest(self, pick: Callable[[Span], T | None]) -> dict[str, T]:
+        """By span: what `pick` gives for the nearest span above for which it gives anything."""
+        return self._inherited(pick, inner=True)
 
-    def above(self, span: Span) -> Iterator[Span]:
-        """The spans that hold a span, the nearest first."""
-        parent = self.parent(span)
-        while parent is not None:
-            yield parent
-            parent = self.parent(parent)
+    def outermost(self, pick: Callable[[Span], T | None]) -> dict[str, T]:
+        """By span: what `pick` gives for the outermost span, of those above and itself, for which it gives anything."""
+        found = self._inherited(pick, inner=False)
+        for span in self._by_id.values():
+            own = pick(span)
+            if span.id not in found and own is not None:
+                found[span.id] = own
+        return found
+
+    def _inherited(self, pick: Callable[[Span], T | None], *, inner: bool) -> dict[str, T]:
+        found: dict[str, T] = {}
+        for span in self._downwards():
+            parent = self._parents.get(span.id)
+            if parent is None:
+                continue
+            own, above = pick(self._by_id[parent]), found.get(parent)
+            value = (above if own is None else own) if inner else (own if above is None else above)
+            if value is not None:
+                found[span.id] = value
+        return found
+
+    def _downwards(self) -> list[Span]:
+        """All spans, each after the one around it."""
+        children: dict[str | None, list[Span]] = {}
+        for span in self._by_id.values():
+            children.setdefault(self._parents.get(span.id), []).append(span)
+        order = list(children.get(None, ()))
+        for span in order:
+            order.extend(children.get(span.id, ()))
+        return order
 
     def _break_cycles(self) -> None:
         done: set[str] = set()

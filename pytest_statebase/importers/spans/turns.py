@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from ...values import ABSENT
 from ..messages import Message
 from .calls import Joiner
-from .content import merged, messages_of, spoken
+from .content import merged, messages_of, spoken, times_spoken
 from .model import Conversation, Span
-from .transcript import Entry, Transcript, answer_entry, words
+from .transcript import Entry, Transcript, words
 from .tree import Tree
 
 
@@ -20,36 +20,41 @@ class Told:
     def __init__(self, number: int, spans: list[Span]) -> None:
         self.number = number
         self.spans = spans
-        self.tree = Tree(spans)
-        self.generations = list(self._generations())
-        self.top = self._top()
+        tree = Tree(spans)
+        self._tools = tree.nearest(lambda span: span if span.kind == "tool" else None)
+        self._agents = tree.nearest(lambda span: span.agent)
+        self._runs = tree.outermost(lambda span: span.id if span.kind == "agent" else None)
+        self.generations = self._generations(tree)
+        self.top = self._top(tree)
         self.input = None if self.top is None else spoken(self.top.input, "user")
+        self.is_one_turn = self.top is not None and self.input is not None and times_spoken(self.top.input, "user") < 2
         self.heard = False
         """A user's message of this trace is known."""
         self.runs: set[str] = set()
         """The outermost agents' spans that have heard a user's message."""
         self.answered = False
 
-    def _generations(self) -> Iterator[Span]:
+    def _generations(self, tree: Tree) -> list[Span]:
         """The calls of models (one that is inside another is the same call); else the agents that tell messages."""
-        found = [span for span in self.spans if span.kind == "generation" and _tells(span)]
-        ids = {span.id for span in found}
-        outer = [span for span in found if not any(above.id in ids for above in self.tree.above(span))]
-        if outer:
-            yield from outer
-            return
+        models = [span for span in self.spans if span.kind == "generation" and _tells(span)]
         agents = [span for span in self.spans if span.kind in ("agent", "root") and isinstance(span.input, list)]
-        ids = {span.id for span in agents}
-        yield from (span for span in agents if not any(above.id in ids for above in self.tree.above(span)))
+        found = models or agents
+        ids = {span.id for span in found}
+        inside = tree.nearest(lambda span: span.id if span.id in ids else None)
+        return [span for span in found if span.id not in inside]
 
-    def _top(self) -> Span | None:
+    def _top(self, tree: Tree) -> Span | None:
         """The outermost span that is no call and knows what the agent was handed or gave back."""
-        for span in self.spans:
-            if span.kind not in ("generation", "tool", "retriever") and _tells(span):
-                above = [one for one in self.tree.above(span) if _tells(one)]
-                if not above:
-                    return span
-        return None
+        inside = tree.nearest(lambda span: span.id if _tells(span) else None)
+        steps = (span for span in self.spans if span.kind not in ("generation", "tool", "retriever") and _tells(span))
+        return next((span for span in steps if span.id not in inside), None)
+
+    def hear(self, span: Span) -> None:
+        """A call of a model told a message of the user's."""
+        self.heard = True
+        run = self.run_of(span)
+        if run is not None:
+            self.runs.add(run)
 
     @property
     def goes_on(self) -> bool:
@@ -58,16 +63,26 @@ class Told:
 
     def tool_around(self, span: Span) -> Span | None:
         """The tool's span inside which something happened."""
-        return next((above for above in self.tree.above(span) if above.kind == "tool"), None)
+        return self._tools.get(span.id)
 
     def agent_of(self, span: Span) -> str | None:
         """Which agent did something."""
-        return next((one.agent for one in (span, *self.tree.above(span)) if one.agent is not None), None)
+        return span.agent or self._agents.get(span.id)
 
     def run_of(self, span: Span) -> str | None:
         """The outermost agent's span that holds a span."""
-        runs = [one.id for one in (span, *self.tree.above(span)) if one.kind == "agent"]
-        return runs[-1] if runs else None
+        return self._runs.get(span.id)
+
+
+@dataclass(frozen=True, slots=True)
+class _ModelCall:
+    """One call of a model, with the conversation that it carries on."""
+
+    span: Span
+    told: Told
+    thread: Transcript
+    inside: Span | None
+    """The tool's span inside which it was made."""
 
 
 class Reading:
@@ -100,7 +115,7 @@ class Reading:
 
     def _add_first(self, told: Told, top: Span, text: str, start: int) -> None:
         message = Message("user", top.where, [{"type": "text", "content": text}], at=top.began)
-        entry = Entry(message, told.number, top.time)
+        entry = Entry(message, told.number)
         self.main.add(entry)
         self.entries.insert(start, entry)
         told.heard = True
@@ -108,17 +123,21 @@ class Reading:
     def _generation(self, span: Span, told: Told) -> None:
         heard = messages_of(span.input, f"{span.where}: input" if span.where else "input")
         answer = messages_of(span.output, f"{span.where}: output" if span.where else "output")
-        thread, inside = self._thread(span, heard, told)
-        is_main = thread is self.main
+        call = _ModelCall(span, told, *self._thread(span, heard, told))
         history = [message for message in heard if message.role != "system"]
-        new = self._new(thread, history, told) if is_main else thread.unsaid(history, thread.align(history))
-        if is_main:
+        takes_user = False
+        if call.thread is self.main:
             self._hear_system(heard)
-        takes_user = is_main and self._takes_user(span, told)
-        for message in merged([*new]):
-            self._add(message, span, told, thread, inside, takes_user=takes_user, repeated=True)
+            takes_user = self._takes_user(span, told)
+            new = self._new(call.thread, history, told)
+        else:
+            new = call.thread.unsaid(history, call.thread.align(history))
+        # What the first call of a model repeats was before all that the trace holds.
+        since = span.time if told.heard else None
+        for message in merged(new):
+            self._add(message, call, since, takes_user=takes_user)
         for message in answer:
-            self._add(message, span, told, thread, inside, takes_user=False, repeated=False)
+            self._add(message, call, span.time, takes_user=False).span = span
 
     def _thread(self, span: Span, heard: list[Message], told: Told) -> tuple[Transcript, Span | None]:
         """The conversation that a call of a model carries on: the user's, or one of the agents among themselves."""
@@ -154,42 +173,27 @@ class Reading:
     def _takes_user(self, span: Span, told: Told) -> bool:
         """Whether a user's message in a history is the user's: of a run of an agent only what began it is."""
         run = told.run_of(span)
-        return not told.heard or (told.input is None and (run is None or run not in told.runs))
+        return not told.heard or (not told.is_one_turn and (run is None or run not in told.runs))
 
-    def _add(
-        self,
-        message: Message,
-        span: Span,
-        told: Told,
-        thread: Transcript,
-        inside: Span | None,
-        *,
-        takes_user: bool,
-        repeated: bool,
-    ) -> None:
-        if message.role == "tool":
-            thread.dropped += not answer_entry(thread.entries, message)
-            return
-        if message.role == "system":
-            return
-        aside = thread is not self.main
-        if message.role == "user" and not aside and not takes_user:
-            self.injected += 1
-            aside = True
+    def _add(self, message: Message, call: _ModelCall, time: float | None, *, takes_user: bool) -> Entry:
+        span, told = call.span, call.told
         at = span.began if message.role == "user" else span.ended or span.began
-        entry = Entry(replace(message, at=message.at or at), told.number, span.time, told.agent_of(span), aside=aside)
-        for call in entry.calls:
-            call.inside = inside
-        entry.span = None if repeated else span
-        thread.add(entry)
+        entry = Entry(replace(message, at=message.at or at), told.number, time, told.agent_of(span))
+        if message.role == "tool":
+            call.thread.answer(message)
+            return entry
+        entry.aside = call.thread is not self.main
+        if message.role == "user" and not entry.aside and not takes_user:
+            self.injected += 1
+            entry.aside = True
+        for one in entry.calls:
+            one.inside = call.inside
+        call.thread.add(entry)
         self.entries.append(entry)
-        if message.role == "user" and not aside:
-            told.heard = True
-            run = told.run_of(span)
-            if run is not None:
-                told.runs.add(run)
-        elif message.role == "assistant" and not aside:
-            told.answered = True
+        if message.role == "user" and not entry.aside:
+            told.hear(span)
+        told.answered = told.answered or (message.role == "assistant" and not entry.aside)
+        return entry
 
 
 def _prefer_told(entries: list[Entry], told: Told) -> int:
