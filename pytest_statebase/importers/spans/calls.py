@@ -105,27 +105,23 @@ def _completed(outer: Span | None, inner: Span) -> Span:
 
 
 def _make(made: list[Entry], span: Span, around: Span | None, told: Told) -> Call:
-    """A call of the agent's code; one that began while the one before it ran is of the same step."""
+    """A call of the agent's code; one that began before any other of its step ended is of that step."""
     request = Request(span.name, {} if span.input is ABSENT else span.input, span.call_id)
-    last = made[-1] if made else None
-    if last is not None and _at_once(last, span, around):
-        call = Call(request, last)
-        last.calls.append(call)
-    else:
+    entry = made[-1] if made else None
+    if entry is None or not _at_once(entry, span, around):
         message = Message("assistant", span.where, None, at=span.began)
-        last = Entry(message, told.number, span.time, told.agent_of(span), made=True)
-        call = Call(request, last)
-        last.calls.append(call)
-        made.append(last)
-    call.inside = around
+        entry = Entry(message, told.number, span.time, told.agent_of(span), made=True)
+        made.append(entry)
+    end = moment(span.ended)
+    entry.until = min(end, entry.until) if end is not None and entry.calls and entry.until is not None else end
+    call = Call(request, entry, inside=around)
+    entry.calls.append(call)
     return call
 
 
 def _at_once(entry: Entry, span: Span, around: Span | None) -> bool:
-    if any(call.inside is not around for call in entry.calls) or span.time is None:
-        return False
-    ends = [moment(call.span.ended) for call in entry.calls if call.span is not None]
-    return bool(ends) and all(end is not None and span.time < end for end in ends)
+    time = span.time
+    return entry.calls[-1].inside is around and time is not None and entry.until is not None and time < entry.until
 
 
 def _frozen(value: Any) -> Hashable:

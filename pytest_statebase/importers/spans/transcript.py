@@ -46,6 +46,8 @@ class Entry:
     """The call of the model that gave it; None for what is only known from a later one, and for the user's."""
     made: bool = False
     """A call that no model asked for: the agent's code made it."""
+    until: float | None = None
+    """Of calls that were made so: when the first of them ended."""
 
     def __post_init__(self) -> None:
         self.calls = [Call(request, self) for request in self.message.requests]
