@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from .model import Span
@@ -40,6 +40,13 @@ class Tree:
     def spans(self) -> list[Span]:
         """Each span once, in the order in which they came."""
         return list(self._by_id.values())
+
+    def above(self, span: Span) -> Iterator[Span]:
+        """The spans that hold a span, the nearest first. For all spans of a trace, ask `nearest` or `outermost`."""
+        parent = self._parents.get(span.id)
+        while parent is not None:
+            yield self._by_id[parent]
+            parent = self._parents.get(parent)
 
     def nearest(self, pick: Callable[[Span], T | None]) -> dict[str, T]:
         """By span: what `pick` gives for the nearest span above for which it gives anything."""

@@ -20,7 +20,7 @@ class Told:
     def __init__(self, number: int, spans: list[Span]) -> None:
         self.number = number
         self.spans = spans
-        tree = Tree(spans)
+        self.tree = tree = Tree(spans)
         self._tools = tree.nearest(lambda span: span if span.kind == "tool" else None)
         self._agents = tree.nearest(lambda span: span.agent)
         self._runs = tree.outermost(lambda span: span.id if span.kind == "agent" else None)
