@@ -98,7 +98,7 @@ def parse_message(raw: Any, where: str) -> Message:
         name=_text_or_none(raw.get("name")),
         at=_first_time(raw),
         is_error=raw.get("is_error") is True or raw.get("error") is True or raw.get("status") == "error",
-        result=_result(content, where) if role == "tool" and "content" in raw else ABSENT,
+        result=_result(content) if role == "tool" and "content" in raw else ABSENT,
         reasoning=next((raw[key] for key in _REASONS if isinstance(raw.get(key), str) and raw[key]), None),
         extra={key: value for key, value in raw.items() if key not in _KNOWN and value is not None},
     )
@@ -150,24 +150,30 @@ def _part(part: Any, where: str) -> Content:
 
 
 def _part_text(part: Mapping[str, Any], kind: str, where: str) -> str:
-    text = part.get("refusal" if kind == "refusal" else "text", part.get("content"))
-    if isinstance(text, Mapping):
-        text = text.get("value")
-    if not isinstance(text, str):
+    text = _text_in(part, kind)
+    if text is None:
         raise _error("is a text part without text", where, 'A text part is {"type": "text", "text": …}.')
     return text
 
 
-def _result(content: Any, where: str) -> Any:
+def _text_in(part: Mapping[str, Any], kind: str) -> str | None:
+    text = part.get("refusal" if kind == "refusal" else "text", part.get("content"))
+    if isinstance(text, Mapping):
+        text = text.get("value")
+    return text if isinstance(text, str) else None
+
+
+def _result(content: Any) -> Any:
     """A text exactly as it stood; text parts as one text; anything else as it stood."""
-    if isinstance(content, list) and content and all(_is_text_part(part) for part in content):
-        return "".join(_part_text(part, part["type"], where) for part in content)
-    return content
+    if not isinstance(content, list) or not content:
+        return content
+    texts = [_text_of(part) for part in content]
+    return content if None in texts else "".join(text for text in texts if text is not None)
 
 
-def _is_text_part(part: Any) -> bool:
+def _text_of(part: Any) -> str | None:
     kind = part.get("type") if isinstance(part, Mapping) else None
-    return isinstance(kind, str) and kind in _TEXT_PARTS
+    return _text_in(part, kind) if isinstance(kind, str) and kind in _TEXT_PARTS else None
 
 
 def _requests(raw: Mapping[str, Any], where: str) -> list[Request]:

@@ -71,6 +71,8 @@ class Pieces:
         text = _text(block)
         if text is not None and (kind is None or kind in _TEXTS):
             self.parts.append({"type": "text", "text": text})
+        elif kind in _TEXTS:
+            return False
         elif kind is not None:
             self.parts.append({**block, "type": kind})
         else:

@@ -53,7 +53,7 @@ def _read(value: Any, role: Role, depth: int) -> Messages | None:
 def _read_text(text: str, role: Role, depth: int) -> Messages:
     decoded = from_json(text)
     if isinstance(decoded, str):
-        return _read(decoded, role, depth) or []
+        return _read(decoded, role, depth) or [{"role": role, "content": text}]
     if decoded is not NOT_JSON and (role != "assistant" or not _is_loose(decoded)):
         found = _read(decoded, role, depth)
         if found:
