@@ -58,8 +58,9 @@ class Told:
 
     @property
     def goes_on(self) -> bool:
-        """Its models were told something: where nothing of it is new, the trace continues a turn of another one."""
-        return any(isinstance(span.input, list) and span.input for span in self.generations)
+        """Its first model was told something: where nothing of it is new, the trace continues a turn of another one."""
+        first = self.generations[0].input if self.generations else None
+        return isinstance(first, list) and bool(first)
 
     def tool_around(self, span: Span) -> Span | None:
         """The tool's span inside which something happened."""
