@@ -59,7 +59,7 @@ def spans_of_trace(trace: Trace) -> list[Span]:
     if row is None:
         return spans
     asked, answered = _handed(row.fields.get("input")), handed(_whole(row.fields.get("output")), "assistant")
-    if asked is ABSENT and answered is ABSENT and spans:
+    if asked is ABSENT and answered is ABSENT:
         return spans
     known = {span.id for span in spans}
     root = Span(
