@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ...values import ABSENT
@@ -37,7 +37,8 @@ class Told:
     def _generations(self, tree: Tree) -> list[Span]:
         """The calls of models (one that is inside another is the same call); else the agents that tell messages."""
         models = [span for span in self.spans if span.kind == "generation" and _tells(span)]
-        agents = [span for span in self.spans if span.kind in ("agent", "root") and isinstance(span.input, list)]
+        steps = (span for span in self.spans if span.kind in ("agent", "root") and isinstance(span.input, list))
+        agents = [] if models else [_as_generation(span) for span in steps]
         found = models or agents
         ids = {span.id for span in found}
         inside = tree.nearest(lambda span: span.id if span.id in ids else None)
@@ -238,6 +239,14 @@ def in_time(entries: Iterable[Entry]) -> list[Entry]:
             latest = time = max(latest, time)
         keyed.append((time, index, entry))
     return [entry for _, _, entry in sorted(keyed, key=lambda one: one[:2])]
+
+
+def _as_generation(span: Span) -> Span:
+    """An agent that was handed messages, whatever it gave back."""
+    if isinstance(span.output, list) and all(isinstance(item, Mapping) and "role" in item for item in span.output):
+        return span
+    text = spoken(span.output, "assistant")
+    return replace(span, output=ABSENT if text is None else [{"role": "assistant", "content": text}])
 
 
 def _tells(span: Span) -> bool:
