@@ -52,7 +52,9 @@ def is_langsmith(document: Any) -> bool:
 def _is_run(item: Any) -> bool:
     if not isinstance(item, Mapping) or not ("id" in item or "run_id" in item):
         return False
-    return isinstance(item.get("run_type"), str) or ("dotted_order" in item and "trace_id" in item)
+    return isinstance(item.get("run_type"), str) or (
+        "trace_id" in item and ("dotted_order" in item or "end_time" in item)
+    )
 
 
 def _is_example(item: Any) -> bool:
