@@ -1,7 +1,8 @@
 """HTTP recordings in vcrpy's format: read at the speed of records, with what each interaction says of its turn.
 
-An interaction may have the keys `turn`, `during` (a tool call of that turn), `at`, `latency_ms`, `cut` (why the body
-ends early), `encoded` (the body is as it came) and `failed` (why no answer came); vcrpy itself passes over them.
+An interaction may have the keys `turn`, `during` (a tool call of that turn), `at`, `latency_ms`, `derived` (it was made
+from a trace: what that did not tell), `cut` (why the body ends early), `encoded` (the body is as it came) and `failed`
+(why no answer came); vcrpy itself passes over them.
 """
 
 from __future__ import annotations

@@ -33,7 +33,14 @@ def exchange_of(item: Any) -> Exchange:
         during=_count(item, "during"),
         at=_text_or_none(item, "at"),
         latency_ms=_count(item, "latency_ms"),
+        derived=_derived(item.get("derived")),
     )
+
+
+def _derived(value: Any) -> tuple[str, ...] | None:
+    if value is not None and (type(value) is not list or not all(type(one) is str for one in value)):
+        raise ValueError(f"`derived` is {value!r:.40}, and no list of what is not known")
+    return None if value is None else tuple(value)
 
 
 def _mapping(item: Any, key: str) -> Mapping[str, Any]:

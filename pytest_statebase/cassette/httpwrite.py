@@ -118,6 +118,9 @@ def _lines(exchanges: tuple[Exchange, ...], plainly: bool) -> Iterator[str]:
             if value is not None:
                 yield f"{mark}{key}: {_scalar(value) if type(value) is str else value}\n"
                 mark = "  "
+        if exchange.derived is not None:
+            yield f"{mark}derived: [{', '.join(map(_flow, exchange.derived))}]\n"
+            mark = "  "
         yield f"{mark}request:\n"
         yield from _request(exchange.request, plainly)
         yield from _answer(exchange.answer, plainly)

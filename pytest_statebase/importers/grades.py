@@ -39,6 +39,11 @@ def graded(reasons: Iterable[Reason], *, unusable: bool = False) -> Grade:
     return Grade("unusable" if unusable else "partial" if found else "replayable", found)
 
 
+def with_reasons(grade: Grade, reasons: Iterable[Reason]) -> Grade:
+    """A grade with further reasons."""
+    return graded([*grade.reasons, *reasons], unusable=grade.level == "unusable")
+
+
 def notes_of(grade: Grade | None) -> Iterator[str]:
     """Comments for the top of the plan of a session that is not wholly replayable."""
     if grade is None or grade.level == "replayable":

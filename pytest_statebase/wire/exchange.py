@@ -93,6 +93,9 @@ class Exchange:
     """The position, from 0, of the tool call of that turn inside of which it was made."""
     at: str | None = None
     latency_ms: int | None = None
+    derived: tuple[str, ...] | None = None
+    """For one that was made from a trace and never sent as it stands: what of the request the trace did not tell, of
+    `parameters`, `system` and `tools`. None for one that was sent."""
 
 
 def origin(scheme: str, host: str, port: int | None) -> str:

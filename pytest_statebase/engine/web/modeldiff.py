@@ -73,14 +73,18 @@ def difference(
     rules: what of a request does not count. alike: tells of two texts that they are one, but for ids and times that the
     agent makes up.
     """
-    old, new = model_request(recorded, rules), model_request(requested, rules)
-    told = ModelDifference(
+    told = parts_difference(model_request(recorded, rules), model_request(requested, rules), alike=alike)
+    return told or ModelDifference([], [], [], _elsewhere(recorded, requested, rules))
+
+
+def parts_difference(old: ModelRequest, new: ModelRequest, *, alike: Alike | None = None) -> ModelDifference:
+    """The same, of requests that are in parts already."""
+    return ModelDifference(
         system=_texts(old.system, new.system, alike),
         messages=_conversation(old.messages, new.messages, alike),
         tools=_mapping(old.tools, new.tools, "tools"),
         parameters=[*_place(old, new), *_mapping(old.parameters, new.parameters)],
     )
-    return told or ModelDifference([], [], [], _elsewhere(recorded, requested, rules))
 
 
 def _place(old: ModelRequest, new: ModelRequest) -> list[Change]:
@@ -157,6 +161,10 @@ def _key(value: Any) -> str:
 # --- The nearest of many
 
 
+Parts: TypeAlias = Callable[[Request], ModelRequest]
+"""What takes a request apart."""
+
+
 class _Outline(NamedTuple):
     """What of a request is compared to find the nearest one."""
 
@@ -166,21 +174,22 @@ class _Outline(NamedTuple):
     others: tuple[int | str | None, ...]
 
 
-_outlines: dict[bytes, _Outline] = {}
+_outlines: dict[tuple[Parts, bytes], _Outline] = {}
 _MOST_OUTLINES = 10_000
 
 
-def nearest(recordings: Iterable[Request], request: Request) -> Request | None:
+def nearest(recordings: Iterable[Request], request: Request, parts: Parts = model_request) -> Request | None:
     """The recorded request that is most alike: one API, the longest common beginning of the conversation.
 
     Among those of one conversation: the same tools, model and parameters, the most alike system text, the first.
+    parts: what takes requests apart.
     """
-    asked = _outline(request)
+    asked = _outline(request, parts)
     count = Counter(asked.messages)
     best: tuple[Any, ...] = ()
     found = None
     for recorded in recordings:
-        rank = _rank(_outline(recorded), asked, count)
+        rank = _rank(_outline(recorded, parts), asked, count)
         if rank[0] and rank > best:
             best, found = rank, recorded
     return found
@@ -195,11 +204,14 @@ def _rank(old: _Outline, new: _Outline, count: Counter[int]) -> tuple[Any, ...]:
     return old.dialect == new.dialect, same, shared, -abs(len(old.messages) - len(new.messages)), alike, system
 
 
-def _outline(request: Request) -> _Outline:
-    key = hashlib.blake2b(request.body + b"\0" + request.url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def _outline(request: Request, parts_of: Parts) -> _Outline:
+    digest = hashlib.blake2b(
+        request.body + b"\0" + request.url.encode("utf-8", "surrogatepass"), digest_size=16
+    ).digest()
+    key = (parts_of, digest)
     found = _outlines.get(key)
     if found is None:
-        parts = model_request(request)
+        parts = parts_of(request)
         others = (parts.endpoint, parts.model, hash(_key(parts.tools)), hash(_key(parts.parameters)))
         messages = tuple(hash(_key(one.value)) for one in parts.messages)
         found = _Outline(parts.dialect, "\n".join(str(one.value) for one in parts.system), messages, others)

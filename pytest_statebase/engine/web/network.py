@@ -19,13 +19,16 @@ from ...wire.doors import Decision, Live
 from ...wire.exchange import GAVE_UP, Answer, Exchange, Failure, Request
 from . import budget
 from .budget import WaitPolicy, told
+from .derived import told_parts
 from .explain import explain
 from .hints import hint_for
 from .inventions import Inventions, told_by
-from .modeldiff import difference, nearest
+from .modeldiff import ModelDifference, difference, nearest, parts_difference
+from .models import model_request
 from .options import WebOptions
 from .pending import Pending, ended_early
 from .pool import Exchanges, Found, Missed
+from .talk import talk_of
 
 if TYPE_CHECKING:
     from ..matching import Pool
@@ -212,22 +215,30 @@ class Network:
 
     def _explain_model(self, clean: Request, missed: Missed, entry: ReplayedRequest, run: Ongoing) -> str:
         """What differs from the nearest model recording. Where that is the prompt alone, the turn is stale."""
-        known = [
-            redacted(one.request) for one in (*self.accepted, *self.recorded) if self.web.hosts.is_model(one.request)
-        ]
+        known = [one for one in (*self.accepted, *self.recorded) if self.web.hosts.is_model(one.request)]
         if not known:
             run.observed.stale = "no model call of the session is recorded"
             return run.observed.stale
-        closest = nearest(known, clean)
-        if closest is None or missed.reason == "used up":
-            return entry.explanation or ""
-        found = difference(closest, clean, rules=self.rules, alike=self.made_up)
+        found = None if missed.reason == "used up" else self._difference(known, clean)
         if not found:
             return entry.explanation or ""
         if found.only_prompt:
             run.observed.stale = f"the prompt moved, and no model recording answers: {found.text()}"
             return run.observed.stale
         return f"no model recording answers: {found.text()}"
+
+    def _difference(self, known: list[Exchange], clean: Request) -> ModelDifference | None:
+        """How a request differs from the nearest of the model calls that are known; None where none is near."""
+        requests = [redacted(one.request) for one in known]
+        derived = any(one.derived is not None for one in known)
+        closest = nearest(requests, clean, talk_of if derived else model_request)
+        if closest is None:
+            return None
+        one = next(one for one, request in zip(known, requests, strict=True) if request is closest)
+        if one.derived is None:
+            return difference(closest, clean, rules=self.rules, alike=self.made_up)
+        parts = told_parts(replace(one, request=closest), clean, self.rules)
+        return parts_difference(*parts, alike=self.made_up)
 
 
 class _Keeper:

@@ -13,9 +13,10 @@ from ...compare import IgnoreRules
 from ...compare.diff import Difference
 from ...compare.model import Source
 from ...compare.shapes import is_near
-from ...wire.exchange import Answer, Exchange, Request
+from ...wire.exchange import Answer, Exchange, Request, Response
 from ..volatile import Piece
 from .closest import closest, differences
+from .derived import derived_form, is_told_alike, served, unknowns
 from .inventions import Inventions, names_of
 from .keys import Form, form_of
 
@@ -80,10 +81,6 @@ class _Equals:
     known: list[Entry] = field(default_factory=list)
     """Those that have answered, too."""
 
-    @property
-    def count(self) -> int:
-        return len(self.known)
-
     def add(self, entry: Entry) -> None:
         self.known.append(entry)
         self.all.append(entry)
@@ -131,6 +128,8 @@ class Exchanges:
         self._is_model = is_model
         self._inventions = inventions
         self._entries.sort(key=self._preference)
+        self._unknown = tuple(unknowns(entry.exchange for entry in self._entries))
+        """What the traces did not tell of which recordings were made."""
         self._turns: dict[int | None, list[Entry]] = {}
         for entry in self._entries:
             self._turns.setdefault(entry.exchange.turn, []).append(entry)
@@ -147,24 +146,37 @@ class Exchanges:
         """What answers a request of that turn.
 
         Among equal recordings the first that is left answers, of the turn's own before others, and accepted ones
-        before recorded ones. clocks: the turn's own time; by default, now.
+        before recorded ones; one that was made from a trace, in the form that the request wants. clocks: the turn's own
+        time; by default, now.
         """
-        form = self._form(request)
-        key = form.key
-        equal = self._of_turn(turn).get(key)
-        entry = next(equal.fresh(turn), None) if equal else None
-        if entry is None:
-            equal = self._all().get(key)
-            entry = next(equal.fresh(turn), None) if equal else None
-        return self._made_anew(form, turn, clocks) if entry is None else self._taken(entry)
+        for form in self._forms(request):
+            entry = next(self._equal(form, turn, request), None)
+            found = self._made_anew(form, turn, clocks, request) if entry is None else self._taken(entry, request)
+            if found is not None:
+                return found
+        return None
 
     def is_left(self, request: Request, turn: int) -> bool:
         """Whether an exchange of that very turn is left that may answer; it stays there."""
-        form = self._form(request)
+        return any(self._is_left(form, turn, request) for form in self._forms(request))
+
+    def _is_left(self, form: Form, turn: int, request: Request) -> bool:
         equal = self._of_turn(turn).get(form.key)
         alike = self._by_shape().get(form.masked[0]) if equal is None and form.masked[1] else equal
-        entry = next(alike.fresh(turn), None) if alike is not None else None
+        entry = next(self._fresh(alike, turn, request), None)
         return entry is not None and entry.exchange.turn == turn
+
+    def _equal(self, form: Form, turn: int, request: Request) -> Iterator[Entry]:
+        key = form.key
+        yield from self._fresh(self._of_turn(turn).get(key), turn, request)
+        yield from self._fresh(self._all().get(key), turn, request)
+
+    def _fresh(self, equal: _Equals | None, turn: int, request: Request) -> Iterator[Entry]:
+        return (entry for entry in (equal.fresh(turn) if equal else ()) if self._is_alike(entry, request))
+
+    def _is_alike(self, entry: Entry, request: Request) -> bool:
+        """Whether what the key leaves out is the same, too."""
+        return entry.exchange.derived is None or is_told_alike(entry.exchange, request, self._rules)
 
     def consumed(self, turn: int, call: int) -> None:
         """What was sent inside of that tool call is not sent: a stub answers the call."""
@@ -219,25 +231,35 @@ class Exchanges:
     def _form(self, request: Request) -> Form:
         return form_of(request, self._rules, self._headers)
 
+    def _forms(self, request: Request) -> Iterator[Form]:
+        """As it is, then as recordings have it that were made from traces."""
+        yield self._form(request)
+        if self._unknown and self._is_model(request):
+            for unknown in self._unknown:
+                yield derived_form(request, unknown, self._rules)
+
     def _recorded_form(self, entry: Entry) -> Form:
         """Recordings of other libraries, and of earlier versions, may hold what is taken out of today's request."""
-        return self._form(redacted(entry.exchange.request))
+        request, unknown = redacted(entry.exchange.request), entry.exchange.derived
+        return self._form(request) if unknown is None else derived_form(request, unknown, self._rules)
 
     def _key(self, entry: Entry) -> Hashable:
         if entry.key is None:
             entry.key = self._recorded_form(entry).key
         return entry.key
 
-    def _taken(self, entry: Entry, *, renamed: bool = False) -> Found:
+    def _taken(self, entry: Entry, request: Request, *, renamed: bool = False) -> Found:
         entry.used = True
         answer = entry.exchange.answer
         if self._inventions is not None:
             answer = self._inventions.renamed(answer, entry.file)
+        if entry.exchange.derived is not None and isinstance(answer, Response):
+            answer = served(answer, entry.exchange.request, request)
         return Found(entry.exchange, entry.index, entry.source, answer, renamed)
 
     # --- What the agent makes up
 
-    def _made_anew(self, form: Form, turn: int, clocks: Sequence[datetime]) -> Found | None:
+    def _made_anew(self, form: Form, turn: int, clocks: Sequence[datetime], request: Request) -> Found | None:
         """A recording that is the same but for ids and times that the agent makes up on each run."""
         known = self._inventions
         if known is None:
@@ -245,7 +267,7 @@ class Exchanges:
         shape, pieces = form.masked
         alike = self._by_shape().get(shape) if pieces else None
         times = list(clocks) or [datetime.now(UTC)]
-        for entry in alike.fresh(turn) if alike else ():
+        for entry in self._fresh(alike, turn, request):
             exchange = entry.exchange
 
             def is_now(old: object, new: object, exchange: Exchange = exchange) -> bool:
@@ -253,7 +275,7 @@ class Exchanges:
 
             names = names_of(entry.pieces or (), pieces, is_now)
             if names is not None and known.adopt(names, exchange, entry.file, entry.index):
-                return self._taken(entry, renamed=True)
+                return self._taken(entry, request, renamed=True)
         return None
 
     def _by_shape(self) -> dict[Hashable, _Equals]:
@@ -272,8 +294,7 @@ class Exchanges:
     def why_not(self, request: Request, turn: int) -> Missed:
         """Why nothing answers a request, which `find` has just looked for."""
         form = self._form(request)
-        equal = self._all().get(form.key)
-        used = equal.count if equal else self._used_under_other_ids(form)
+        used = sum(self._count_used(one, request) for one in self._forms(request))
         if used:
             return Missed("used up", used)
         done = next((one for one in self._entries if not self._may_answer(one) and self._is_same(one, form)), None)
@@ -290,6 +311,11 @@ class Exchanges:
         if (other.method, other.address) != (form.method, form.address):
             return Missed("never recorded", nearest=entry.exchange)
         return Missed("differs", 0, entry.exchange, differences(other, form))
+
+    def _count_used(self, form: Form, request: Request) -> int:
+        """How many recordings are the same, all of which have answered."""
+        equal = self._all().get(form.key)
+        return sum(self._is_alike(one, request) for one in equal.known) if equal else self._used_under_other_ids(form)
 
     def _is_same(self, entry: Entry, form: Form) -> bool:
         request = entry.exchange.request

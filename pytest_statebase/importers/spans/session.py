@@ -10,10 +10,13 @@ from ...errors import ImportFileError
 from ...ledger import Event, Ledger, ToolCalled, TurnAdded, TurnStarted
 from ...values import ABSENT
 from ..chat import ledger_from_parsed
+from ..grades import with_reasons
 from ..messages import Message, Request
 from ..model import Facts, ImportedSession
+from ..modelcalls import model_calls
 from ..proposal import first_words, propose_plan
 from .content import spoken, structure
+from .generations import marked, placed_generations, without_marks
 from .grading import grade_of
 from .model import Conversation, Span, milliseconds
 from .transcript import Call, Entry
@@ -60,12 +63,13 @@ def _session(conversation: Conversation, name: str | None, metadata: Mapping[str
             where=conversation.where,
             remedy="Have the tracer keep the content of messages: see docs/import.md.",
         )
-    ledger = Ledger(_finished(ledger_from_parsed(messages, facts, conversation.where), calls, reading))
-    notes = (*conversation.notes, *_notes(reading))
-    grade = grade_of(ledger, conversation, calls.blank)
-    return ImportedSession(
-        name or conversation.id, ledger, propose_plan(ledger, first_words(ledger)), notes=notes, grade=grade
-    )
+    told = ledger_from_parsed(messages, facts, conversation.where)
+    made = model_calls(placed_generations(reading, list(told.events), calls.of_spans))
+    ledger = Ledger(_finished(told, calls, reading))
+    notes = (*conversation.notes, *_notes(reading), *made.notes)
+    grade = with_reasons(grade_of(ledger, conversation, calls.blank), made.reasons)
+    plan = propose_plan(ledger, first_words(ledger))
+    return ImportedSession(name or conversation.id, ledger, plan, notes=notes, grade=grade, exchanges=made.exchanges)
 
 
 class _Calls:
@@ -78,6 +82,11 @@ class _Calls:
 
     def key(self, call: Call) -> str:
         return str(self._numbers[id(call)])
+
+    @property
+    def of_spans(self) -> dict[str, str]:
+        """The keys of the calls that have a span, by its id."""
+        return {span: str(number) for span, number in self._of_span.items()}
 
     @property
     def blank(self) -> list[str]:
@@ -124,7 +133,9 @@ def _entry(entry: Entry, calls: _Calls, *, is_last: bool) -> Iterator[Message]:
     model = {"model": entry.span.model} if entry.span is not None and entry.span.model and not entry.aside else {}
     requests = [Request(call.request.tool, _arguments(call), calls.key(call)) for call in entry.calls]
     parts = None if entry.aside else message.parts
-    yield replace(message, parts=parts, requests=requests, name=None, extra={**model, _TRACE: entry.turn})
+    yield replace(
+        message, parts=parts, requests=requests, name=None, extra={**model, **marked(entry.span), _TRACE: entry.turn}
+    )
     for call in entry.calls:
         answer = _answer(call, calls.key(call), is_last=is_last)
         if answer is not None:
@@ -189,7 +200,7 @@ def _call(event: ToolCalled, call: Call, *, during: int | None, agent: str | Non
 
 def _ending(event: TurnAdded, top: Span | None) -> TurnAdded:
     """The end of a turn; where it is the last of its trace, as the span of the whole tells it."""
-    metadata = {key: value for key, value in (event.metadata or {}).items() if key != _TRACE}
+    metadata = without_marks({key: value for key, value in (event.metadata or {}).items() if key != _TRACE})
     event = replace(event, metadata=metadata or None)
     if top is None:
         return event
