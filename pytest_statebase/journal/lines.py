@@ -102,8 +102,8 @@ def frame_of(head: Head, payload: Any) -> Frame:
     """
     try:
         return _FRAMES[head.kind](head.session, payload)
-    except KeyError as error:
-        raise ValueError(f"it has no {error}") from None
+    except LookupError as error:
+        raise ValueError(f"something is missing in it: {error}") from None
     except MalformedError as error:
         raise ValueError(error.what) from None
     except (TypeError, AttributeError) as error:

@@ -101,8 +101,8 @@ class Index:
 
     @property
     def sessions(self) -> list[str]:
-        """The ids, in the order in which they come first."""
-        return list(self._sessions)
+        """The ids, in the order in which the sessions began."""
+        return sorted(self._sessions, key=lambda session: min(self._sessions[session].times))
 
     def _add(self, at: int) -> None:
         path = self.files[at]

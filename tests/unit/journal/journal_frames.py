@@ -28,7 +28,9 @@ def turn(
     time = at(number if second < 0 else second)
     started = TurnStarted(number, {"type": "text", "content": f"{session} {number}"}, time)
     call = ToolCalled("look_up", {"number": number}, result, step=1)
-    return TurnClosed(session, (started, call, *more, TurnAdded("done", at=time)), state_before=before)
+    return TurnClosed(
+        session, (started, call, *more, TurnAdded({"type": "text", "content": "done"}, at=time)), state_before=before
+    )
 
 
 def state(version: int, value: Any) -> StateUpdated:
