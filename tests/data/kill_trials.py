@@ -31,6 +31,7 @@ from pytest_statebase.importers import import_file
 from pytest_statebase.importers.store import Store
 from pytest_statebase.journal import CapturedSession, Damage, Limits, Writer, read_sessions
 from pytest_statebase.ledger import input_text
+from pytest_statebase.privacy import FrameRedactor, RedactionOptions
 from pytest_statebase.testing import Reenact
 
 ROOT = Path(__file__).parents[2]
@@ -65,8 +66,9 @@ def turn(session: str, number: int, said: str, state: dict[str, Any]) -> TurnClo
 
 
 def load(directory: str, generation: str, pause: float) -> None:
-    """Talk in many sessions until killed. Each turn that is kept is told on stdout, as one line."""
-    writer = Writer(directory, limits=Limits(file_bytes=60_000))
+    """Talk in many sessions until killed. Each turn that is kept is told on stdout, as one line in one write."""
+    redactor = FrameRedactor(RedactionOptions(key=b"of the trials" * 3))
+    writer = Writer(directory, redact=redactor.frame, limits=Limits(file_bytes=60_000))
     told = sys.stdout.fileno()
 
     def talk(thread: int) -> None:
@@ -91,6 +93,21 @@ def load(directory: str, generation: str, pause: float) -> None:
     signal.pause()
 
 
+def fork_on_demand() -> None:
+    """For every line on stdin a child of its own that does `load`: one that has not to import everything first."""
+    for line in sys.stdin:
+        directory, generation, pause = line.rstrip("\n").split("\t")
+        pid = os.fork()
+        if pid == 0:
+            load(directory, generation, float(pause))
+        os.write(sys.stdout.fileno(), f"{_BEGUN}{pid}\n".encode())
+        os.waitpid(pid, 0)
+        os.write(sys.stdout.fileno(), _OVER)
+
+
+_BEGUN, _OVER = "begun ", b"over\n"
+
+
 # --- The trials
 
 
@@ -106,29 +123,52 @@ class Trial:
     faults: list[str] = field(default_factory=list)
 
 
-def killed(directory: Path, generation: str, after: float) -> list[str]:
-    """Kill a process `after` seconds from the first turn that it reports; the turns that it reported."""
-    command = [sys.executable, "-m", "tests.data.kill_trials", "load", str(directory), generation, "0.0005"]
-    running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
-    assert running.stdout is not None
-    told, pipe = bytearray(), running.stdout.fileno()
-    due = time.monotonic() + 60
-    while time.monotonic() < due:
-        if select.select([pipe], [], [], max(0.0, due - time.monotonic()))[0]:
-            begun, piece = bool(told), os.read(pipe, 1 << 16)
-            told += piece
-            due = due if begun else time.monotonic() + after
-    os.kill(running.pid, signal.SIGKILL)
-    told += running.stdout.read()
-    running.wait()
-    running.stdout.close()
-    return bytes(told).decode().splitlines()
+class Victims:
+    """Processes to be killed."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.data.kill_trials", "fork"]
+        self._forking = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def __enter__(self) -> Victims:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._forking.communicate()
+
+    def killed(self, directory: Path, generation: str, after: float) -> list[str]:
+        """Kill a process `after` seconds from the first turn that it reports; the turns that it reported."""
+        asked, answers = self._forking.stdin, self._forking.stdout
+        assert asked is not None
+        assert answers is not None
+        asked.write(f"{directory}\t{generation}\t0.0005\n".encode())
+        asked.flush()
+        told, pid, due = bytearray(), None, time.monotonic() + 60
+        while not told.endswith(_OVER):
+            ready = select.select([answers], [], [], max(0.0, due - time.monotonic()))[0]
+            if ready:
+                told += os.read(answers.fileno(), 1 << 16)
+            lines = told.decode().splitlines()
+            pid = pid or next((int(line.removeprefix(_BEGUN)) for line in lines if line.startswith(_BEGUN)), None)
+            if len(lines) > 1 and due > time.monotonic() + 1:
+                due = time.monotonic() + after
+            if pid is not None and time.monotonic() >= due:
+                os.kill(pid, signal.SIGKILL)
+                told += _rest(answers.fileno())
+        return [line for line in told.decode().splitlines()[:-1] if not line.startswith(_BEGUN)]
 
 
-def one_trial(place: Path, luck: random.Random) -> Trial:
+def _rest(pipe: int) -> bytes:
+    told = bytearray()
+    while not told.endswith(_OVER):
+        told += os.read(pipe, 1 << 16)
+    return bytes(told)
+
+
+def one_trial(place: Path, luck: random.Random, victims: Victims) -> Trial:
     """Two processes, killed one after the other, and what they left."""
     journals, out = place / "captured", place / "cassettes"
-    reported = [line for name in ("first", "second") for line in killed(journals, name, luck.uniform(0.0, 0.15))]
+    reported = [line for name in ("first", "second") for line in victims.killed(journals, name, luck.uniform(0, 0.1))]
     damaged: list[Damage] = []
     sessions = list(read_sessions([journals], damaged=damaged))
     found = Counter(_turns(sessions))
@@ -167,14 +207,15 @@ def _faults_of(plan: Path) -> list[str]:
 
 def _all(trials: int, seed: int) -> None:
     luck, total, began = random.Random(seed), Trial(), time.monotonic()
-    for number in range(1, trials + 1):
-        with tempfile.TemporaryDirectory() as place:
-            trial = one_trial(Path(place), luck)
-        for name in ("reported", "torn", "sessions", "turns", "bytes"):
-            setattr(total, name, getattr(total, name) + getattr(trial, name))
-        total.faults += trial.faults
-        for fault in trial.faults:
-            print(f"trial {number}: {fault}", flush=True)
+    with Victims() as victims:
+        for number in range(1, trials + 1):
+            with tempfile.TemporaryDirectory() as place:
+                trial = one_trial(Path(place), luck, victims)
+            for name in ("reported", "torn", "sessions", "turns", "bytes"):
+                setattr(total, name, getattr(total, name) + getattr(trial, name))
+            total.faults += trial.faults
+            for fault in trial.faults:
+                print(f"trial {number}: {fault}", flush=True)
     print(
         f"{trials} trials (seed {seed}), {2 * trials} processes killed in {time.monotonic() - began:.0f} s: "
         f"{total.reported} turns reported as kept, {total.turns} found, {total.torn} torn last lines, "
@@ -185,7 +226,7 @@ def _all(trials: int, seed: int) -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["load", directory, generation, pause]:
-            load(directory, generation, float(pause))
+        case ["fork"]:
+            fork_on_demand()
         case numbers:
             _all(*[int(number) for number in [*numbers, *["200", str(random.randrange(10**6))][len(numbers) :]]])
