@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ..events import Content, Event, SessionCreated, SessionEnded, TurnStarted
 from ..frames import Between, SessionClosed, SessionCut, SessionOpened, TurnClosed, TurnOpened
@@ -58,15 +60,15 @@ def sessions_of(index: Index) -> Iterator[CapturedSession]:
     for session in index.sessions:
         entries = index.entries(session)
         try:
-            yield from list(_assembled(session, entries))
+            yield from list(_assembled(session, entries, index.damaged_processes))
         except RecursionError:
             where = entries[0].where if entries else session
             index.damaged(Damage(where, f"a value of session {session!r:.80} nests too deep"))
 
 
-def _assembled(session: str, entries: list[Entry]) -> Iterator[CapturedSession]:
+def _assembled(session: str, entries: list[Entry], damaged: Collection[int]) -> Iterator[CapturedSession]:
     facts = _Facts(session, entries)
-    parts = list(_parts(entries))
+    parts = list(_parts(entries, facts.unanswered, damaged))
     for number, part in enumerate(parts):
         if part.turns:
             yield _Part(facts, part, number, is_last=number == len(parts) - 1).session()
@@ -84,20 +86,30 @@ class _Stretch:
     """Why it ends in a gap."""
 
 
-def _parts(entries: list[Entry]) -> Iterator[_Stretch]:
+def _parts(entries: list[Entry], unanswered: list[Entry], damaged: Collection[int]) -> Iterator[_Stretch]:
+    """The stretches between gaps.
+
+    unanswered: inputs whose turns never ended: their numbers are missing, and no turn is lost for that, unless a line
+    of the process is damaged.
+    """
     part, last = _Stretch(), dict[int, int]()
+    ends = {id(entry) for entry in unanswered if entry.process not in damaged}
+    open_turns: Counter[int] = Counter()
     for entry in entries:
         frame = entry.frame
         if isinstance(frame, SessionCut):
             part.reason = part.reason or frame.reason
             continue
+        open_turns[entry.process] += id(entry) in ends
         if isinstance(frame, TurnClosed):
             number = _number(frame)
-            if entry.process in last and number > last[entry.process] + 1:
+            missing = number - 1 - last.get(entry.process, 0) - open_turns[entry.process]
+            if missing > 0 and entry.process in last:
                 part.reason = part.reason or _LOST
-            elif not last and number > 1:
+            elif missing > 0 and not last:
                 part.begins_late = True
             last[entry.process] = number
+            open_turns[entry.process] = 0
         if part.reason is not None and isinstance(frame, (TurnClosed, Between)):
             yield part
             part = _Stretch(begins_late=True)
@@ -138,11 +150,19 @@ def _merged(opened: list[SessionCreated]) -> SessionCreated:
     for later in opened[1:]:
         missing = {
             name: getattr(later, name)
-            for name in ("agent_id", "user_id", "at", "metadata", "actor", "reasoning")
+            for name in ("agent_id", "user_id", "at", "actor", "reasoning")
             if getattr(first, name) is None
         }
-        first = replace(first, **missing)
+        first = replace(first, metadata=_added(first.metadata, later.metadata), **missing)
     return first
+
+
+def _added(first: Mapping[str, Any] | None, later: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """What is known of a session, with what was told later: a list goes on, anything else is what it was."""
+    if first is None or later is None:
+        return first if later is None else later
+    both = {key: [*first[key], *later[key]] for key in later if type(first.get(key)) is type(later[key]) is list}
+    return {**later, **first, **both}
 
 
 class _Part:

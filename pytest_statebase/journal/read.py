@@ -94,6 +94,8 @@ class Index:
         self.damaged = damaged
         self._sessions: dict[str, _Place] = {}
         self._processes: dict[str, int] = {}
+        self.damaged_processes: set[int] = set()
+        """Those of which a line is lost that was finished once."""
         self._seen: set[tuple[int, int]] = set()
         for at in range(len(self.files)):
             self._add(at)
@@ -123,6 +125,8 @@ class Index:
                         self._enter(head, (at, offset, len(text), line, process))
                 except ValueError as error:
                     is_torn = not text.endswith(b"\n")
+                    if not is_torn:
+                        self.damaged_processes.add(process)
                     self.damaged(Damage(where, _TORN if is_torn else str(error), is_torn))
 
     def _process(self, name: str) -> int:
@@ -164,6 +168,7 @@ class Index:
             head = head_of(_whole(text))
             yield Entry(frame_of(head, payload_of(text)), process, number, time, where)
         except (OSError, ValueError) as error:
+            self.damaged_processes.add(process)
             self.damaged(Damage(where, str(error)))
 
 

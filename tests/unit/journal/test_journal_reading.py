@@ -245,6 +245,14 @@ def test_what_a_later_process_knows_of_the_session_is_added(tmp_path: Path) -> N
     assert (created.agent_id, created.user_id, created.at) == ("support", "u", at(0))
 
 
+def test_feedback_and_other_metadata_add_up(tmp_path: Path) -> None:
+    write(tmp_path, [opened("s", metadata={"app": "shop", "feedback": [{"value": "up"}]}), turn("s", 1)])
+    write(tmp_path, [opened("s", second=20, metadata={"feedback": [{"value": "down"}], "app": "x", "more": 1})])
+    write(tmp_path, [opened("s", second=30)])
+    metadata = only(tmp_path).ledger.created.metadata
+    assert metadata == {"app": "shop", "feedback": [{"value": "up"}, {"value": "down"}], "more": 1}
+
+
 def test_the_rules_of_all_processes_count(tmp_path: Path) -> None:
     write(tmp_path, [turn("s", 1), SessionClosed("s", None, ("slow",), at(2)), SessionClosed("s", None, (), at(3))])
     write(tmp_path, [turn("s", 1, second=20), SessionClosed("s", None, ("errors", "slow"), at(21))])
@@ -281,6 +289,33 @@ def test_a_turn_that_is_missing_is_a_gap(tmp_path: Path) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:3] + lines[4:]))
     assert [(one.id, len(one.ledger.turns)) for one in read(path)] == [("s", 2), ("s-after-gap-1", 2)]
+
+
+def test_a_turn_that_never_ended_is_no_gap(tmp_path: Path) -> None:
+    frames = [
+        said("s", 1),
+        turn("s", 1),
+        said("s", 2),
+        said("s", 3),
+        said("s", 4),
+        turn("s", 4),
+        said("s", 5),
+        turn("s", 5),
+    ]
+    session = only(write(tmp_path, frames))
+    assert (session.cut, inputs(session)) == (None, [(1, "s 1"), (2, "s 4"), (3, "s 5")])
+    assert [at(2) in note or at(3) in note for note in session.notes] == [True, True]
+
+
+def test_the_first_turn_that_never_ended_is_no_gap_either(tmp_path: Path) -> None:
+    session = only(write(tmp_path, [said("s", 1), said("s", 2), turn("s", 2)]))
+    assert (session.cut, inputs(session)) == (None, [(1, "s 2")])
+
+
+def test_a_turn_whose_line_is_damaged_is_a_gap(tmp_path: Path) -> None:
+    path = write(tmp_path, [said("s", 1), turn("s", 1), said("s", 2), turn("s", 2), said("s", 3), turn("s", 3)])
+    path.write_bytes(path.read_bytes().replace(b'{"number":2}', b'{"number":9}'))
+    assert [(one.id, len(one.ledger.turns)) for one in read_sessions([path])] == [("s", 1), ("s-after-gap-1", 1)]
 
 
 def test_a_session_whose_beginning_was_removed_says_so(tmp_path: Path) -> None:
