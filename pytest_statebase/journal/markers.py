@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..events import Event, ToolCalled
+from ..frames import Frame
 from ..values import ABSENT, TypedData, Uncopied
 from .weight import LOADED
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_]{0,39}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,41 @@ def holds_marker(value: Any) -> bool:
         elif isinstance(item, (list, tuple, set, frozenset)):
             pending += item
     return False
+
+
+def marked_places(frame: Frame) -> Iterator[str]:
+    """Where in a frame an `Uncopied` stands: `look_up: result.handles[0].lock is a _thread:lock`.
+
+    Keys that may be a value of somebody are told as `*`.
+    """
+    for event in getattr(frame, "events", ()):
+        of = f"{event.tool}: " if isinstance(event, ToolCalled) else ""
+        for name in LOADED[type(event)]:
+            for path, marker in _marked(getattr(event, name), name):
+                yield f"{of}{path} is a {marker.type}"
+    for name in ("input", "state_before"):
+        for path, marker in _marked(getattr(frame, name, ABSENT), name):
+            yield f"{path} is a {marker.type}"
+
+
+def _marked(value: Any, path: str) -> Iterator[tuple[str, Uncopied]]:
+    pending = [(path, value)]
+    while pending:
+        path, item = pending.pop()
+        kind = type(item)
+        if kind is Uncopied:
+            yield path, item
+        elif isinstance(item, dict) or kind is TypedData:
+            inside: Mapping[Any, Any] = item.fields if isinstance(item, TypedData) else item
+            pending += ((f"{path}.{_shown(key)}", one) for key, one in inside.items())
+        elif isinstance(item, (list, tuple)):
+            pending += ((f"{path}[{index}]", one) for index, one in enumerate(item))
+        elif isinstance(item, (set, frozenset)):
+            pending += ((f"{path}[*]", one) for one in item)
+
+
+def _shown(key: Any) -> str:
+    return key if type(key) is str and _NAME.fullmatch(key) else "*"
 
 
 def texted(value: Any) -> Any:

@@ -12,6 +12,7 @@ import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
@@ -21,6 +22,7 @@ from ..frames import Between, Frame, SessionClosed, SessionCut, TurnClosed, fram
 from .files import Journal, new_name, prune
 from .limits import Limits
 from .lines import HEADER, KINDS, Head, checked, line_of
+from .markers import marked_places
 from .settle import settled
 from .status import Counts, write_status
 from .weight import weigh
@@ -31,6 +33,7 @@ _log = logging.getLogger("pytest_statebase.capture")
 _BATCH_FRAMES, _BATCH_BYTES = 256, 1 << 20
 _MOST_CUT = 100_000
 """Sessions that are known as cut. Who reads the journal finds the others by the gap that they have."""
+_MOST_PLACES = 20
 _STATUS_SECONDS = 1.0
 _PRUNE_SECONDS = 600.0
 _WORK_SECONDS, _REST_SECONDS = 0.0002, 0.00002
@@ -63,6 +66,8 @@ class Writer:
         self.limits = limits or Limits()
         self._redact = redact
         self._logged: set[str] = set()
+        self._places: set[str] = set()
+        """Where values stood that could not be stored, as far as that was told."""
         self._begin()
         _writers.add(self)
         atexit.register(_stop, weakref.ref(self))
@@ -312,8 +317,18 @@ class Writer:
         self._number += 1
         if uncopied or more:
             self.counts.uncopied += max(uncopied, more)
-            self._tell("uncopied", "a part of a value could not be stored: a marker stands in its place")
+            self._tell_uncopied(frame)
         return line
+
+    def _tell_uncopied(self, frame: Frame) -> None:
+        places = [place for place in islice(marked_places(frame), _MOST_PLACES) if place not in self._places]
+        where = places[0] if places else "a part of a value"
+        self._tell("uncopied", f"{where}, which cannot be stored: a marker stands in its place")
+        for place in places[: _MOST_PLACES - len(self._places)]:
+            if self._places:
+                with contextlib.suppress(Exception):  # handlers are strangers
+                    _log.warning("%s, which cannot be stored: a marker stands in its place", place)
+            self._places.add(place)
 
     def _break(self, frame: Frame, reason: str, what: str | None) -> None:
         """Count a frame as lost that was taken already: those of its session that wait behind it are lost as well."""

@@ -82,6 +82,10 @@ class Recording:
         self._sessions.end_all("stopped")
         return self._journal.stop(timeout)
 
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until what was captured so far is written, or lost; False where that takes longer than `timeout`."""
+        return self._journal is None or self._journal.flush(timeout)
+
     def __enter__(self) -> Recording:
         return self.start()
 

@@ -136,7 +136,8 @@ class _Recording:
         calls = self._calls.close()
         told, besides = with_log([call.recorded() for call in calls], offer.logged)
         self._take(list(zip([call.position for call in calls], told, strict=True)))
-        offer.settle(reply)
+        if error is None:
+            offer.settle(reply)
         latency = {"latency_ms": round((time.perf_counter() - began) * 1000)}
         self.ledger.append(
             TurnAdded(

@@ -233,7 +233,8 @@ class Turn(Watcher):
     def _close(self, error: BaseException | None, interrupted: bool) -> None:
         seconds = time.perf_counter() - self._began
         calls = [(call.position, call.recorded()) for call in self._calls.close()]
-        self._settle()
+        if error is None:
+            self._settle()
         raised = None if error is None or not isinstance(error, Exception) else raw_error_record(error)
         reply = self._reply
         metadata: dict[str, Any] = {"latency_ms": round(seconds * 1000), **(reply.metadata or {})}

@@ -35,6 +35,9 @@ class Listed:
     def trouble(self, kind: str, what: str) -> None:
         self.troubles.append(kind)
 
+    def flush(self, timeout: float | None = None) -> bool:
+        return True
+
     def stop(self, timeout: float | None = None) -> bool:
         self.stopped += 1
         return True

@@ -381,3 +381,17 @@ def test_only_functions_are_entry_points_and_parameters_exist() -> None:
         capture.agent(Ledger)
     with pytest.raises(AgentError, match="no parameter 'thread'"):
         capture.agent(session="thread")(outer)
+
+
+def test_what_an_agent_made_of_its_state_before_it_raised_is_no_version() -> None:
+    journal, recording = listed()
+    state = {"n": 0}
+    with recording, recording.session("s") as session:
+        with pytest.raises(ZeroDivisionError), session.turn("x", state=state):
+            state["n"] = 1
+            raise ZeroDivisionError
+        with session.turn("y", state=state):
+            pass
+    first, second = journal.turns()
+    assert not any(isinstance(event, StateUpdated) for event in first.events)
+    assert second.state_before == {"n": 1}, "a program that goes on with it all the same"

@@ -121,3 +121,17 @@ def test_a_session_that_begins_without_a_state_is_replayed_from_its_first_turn()
     assert [turn.turn for turn in result.turns] == [1, 2]
     assert result.verdicts == {"unchanged": 2}
     assert replay(cassette, lambda user_input: "BROKEN").turn(1).verdict == "changed"
+
+
+def test_what_an_agent_made_of_its_state_before_it_raised_is_no_version() -> None:
+    """A replay knows it neither: the same agent replays unchanged."""
+
+    def agent(user_input: str, state: Any) -> str:
+        state["n"] = state.get("n", 0) + 1
+        if user_input == "fail":
+            raise ValueError("no")
+        return str(state["n"])
+
+    ledger = record_session(agent, ["a", "fail", "b"], session_id="s", state={})
+    assert [version.state for version in ledger.versions] == [{}, {"n": 1}, {"n": 2}]
+    assert replay(Cassette.from_ledger(ledger), agent).verdicts == {"unchanged": 3}
