@@ -383,13 +383,17 @@ def test_only_functions_are_entry_points_and_parameters_exist() -> None:
         capture.agent(session="thread")(outer)
 
 
+def spoil(state: dict[str, int]) -> None:
+    state["n"] = 1
+    raise ValueError("no")
+
+
 def test_what_an_agent_made_of_its_state_before_it_raised_is_no_version() -> None:
     journal, recording = listed()
     state = {"n": 0}
     with recording, recording.session("s") as session:
-        with pytest.raises(ZeroDivisionError), session.turn("x", state=state):
-            state["n"] = 1
-            raise ZeroDivisionError
+        with pytest.raises(ValueError, match="no"), session.turn("x", state=state):
+            spoil(state)
         with session.turn("y", state=state):
             pass
     first, second = journal.turns()
