@@ -111,9 +111,10 @@ def _here() -> tuple[int, int]:
 
 
 def _task() -> int:
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:
+    loop = asyncio._get_running_loop()
+    if loop is not None:
+        task: Any = asyncio.current_task(loop)
+    else:
         trio = sys.modules.get("trio")
         task = trio.lowlevel.current_task() if trio is not None and trio.lowlevel.in_trio_task() else None
     return 0 if task is None else id(task)

@@ -5,17 +5,22 @@ from __future__ import annotations
 import marshal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from enum import Enum
 from operator import attrgetter
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ..cassette.shapes import BY_EVENT, Shape
 from ..frames import Between, Frame, SessionOpened, TurnClosed, TurnOpened
+from ..values import ABSENT
 from ..wire.exchange import Exchange
 
 _EVENT, _EXCHANGE, _FRAME = 400, 800, 400
 """Bytes that an object takes besides its values."""
 _FACTOR = 3
 """Bytes of small values in memory for one of their packed form."""
+_SHARED = (type, Enum, FunctionType, ModuleType)
+"""What is not the value's own, and leads to anything in the program."""
 _MOST = 20_000
 """Values that are looked at one by one, at most; what an object holds beyond is reckoned like them."""
 
@@ -34,7 +39,7 @@ def weigh(frame: Frame) -> tuple[int, bool]:
     kind = type(frame)
     if kind is TurnClosed or kind is Between:
         events, exchanges = frame.events, frame.exchanges  # type: ignore[union-attr]
-        values = [_VALUES[type(event)](event) for event in events]
+        values = list(map(_values, events))
         if kind is TurnClosed and type(frame.state_before) in (dict, list):  # type: ignore[union-attr]
             values.append(frame.state_before)  # type: ignore[union-attr]
         packed, plain = _packed(values)
@@ -46,9 +51,14 @@ def weigh(frame: Frame) -> tuple[int, bool]:
         return packed + _FRAME, plain
     if kind is SessionOpened:
         created = frame.created  # type: ignore[union-attr]
-        packed, plain = _packed([_VALUES[type(created)](created)])
+        packed, plain = _packed([_values(created)])
         return packed + _EVENT + _FRAME, plain
     return _FRAME, True
+
+
+def _values(event: Any) -> list[Any]:
+    """What an event holds of any size. What is absent weighs nothing."""
+    return [None if value is ABSENT else value for value in _VALUES[type(event)](event)]
 
 
 def _packed(values: list[Any]) -> tuple[int, bool]:
@@ -83,7 +93,7 @@ def _parts(item: Any) -> Iterator[Any]:
         yield from item.values()
     elif isinstance(item, (list, tuple, set, frozenset)):
         yield from item
-    else:
+    elif not isinstance(item, _SHARED):
         yield from (getattr(item, "__dict__", None) or {}).values()
 
 
