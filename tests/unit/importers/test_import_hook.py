@@ -27,7 +27,7 @@ def read(path: Path, answer: Any) -> list[ImportedSession | ImportFileError]:
     [
         (b'{"a": 1}', {"a": 1}),
         (b'{"a": 1}\n\n{"a": 2}\n', [{"a": 1}, {"a": 2}]),
-        (gzip.compress(b"[1]"), [1]),
+        (gzip.compress(b"[1]", mtime=0), [1]),
         (b"a,b\n1,2\n", "a,b\n1,2\n"),
         (b'{"a": 1}\n{"a":', '{"a": 1}\n{"a":'),
         (b"\xff\x00", b"\xff\x00"),
