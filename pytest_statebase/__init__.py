@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .ledger import ForkPoint, Ledger
     from .marks import tool
     from .recorder.capture import capture
+    from .recorder.middleware import CaptureMiddleware
     from .recorder.session import record_session
     from .values import ABSENT
 
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ABSENT",
     "AgentReply",
+    "CaptureMiddleware",
     "Cassette",
     "Divergence",
     "ForkPoint",
@@ -52,6 +54,7 @@ __all__ = [
 _HOMES = {
     "ABSENT": "values",
     "AgentReply": "engine.agents",
+    "CaptureMiddleware": "recorder.middleware",
     "Cassette": "cassette",
     "Divergence": "compare.model",
     "ForkPoint": "ledger",

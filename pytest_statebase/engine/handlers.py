@@ -92,6 +92,11 @@ def watching(watcher: Watcher) -> Iterator[None]:
             _current.reset(token)
 
 
+def watch_from_here(watcher: Watcher) -> None:
+    """From now on `watcher` sees the calls of watched tools that are made in this context."""
+    _current.set(watcher)
+
+
 def _new_stay(turn: Ongoing | None) -> Stay:
     stay = Stay(turn)
     with lock:

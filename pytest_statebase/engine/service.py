@@ -11,26 +11,25 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from ..compare.paths import Step, lookup, parse_steps
-from ..errors import AgentError, PlanError
-from ..values import ABSENT
+from ..errors import AgentError
 from ..wire.doors import let_pass
 from .agents import PARAMETERS, AgentReply
-from .answer import ServiceAnswer, ServiceError, refused
+from .answer import ServiceAnswer, ServiceError
 from .asgi import Application
+from .replies import Reading
 
-_PLACES = {"input": "user_input", "session_id": "session_id", "state": "state", "messages": "messages", "turn": "turn"}
-_PLACE = re.compile(r"\{(" + "|".join(_PLACES) + r")\}")
+PLACES = {"input": "user_input", "session_id": "session_id", "state": "state", "messages": "messages", "turn": "turn"}
+PLACE = re.compile(r"\{(" + "|".join(PLACES) + r")\}")
 _WORD = re.compile(r"\{(\w+)\}\Z")
 _IN_A_PATH = "/%?&={}:@!$'()*+,;~-._[]"
-_DEFAULT = {"input": "{input}", "session_id": "{session_id}"}
+DEFAULT_BODY = {"input": "{input}", "session_id": "{session_id}"}
 
 
 def asgi_agent(
     app: Any,
     *,
     path: str = "/",
-    body: Any = _DEFAULT,
+    body: Any = DEFAULT_BODY,
     reply: str | Callable[[ServiceAnswer], Any] | None = None,
     state: str | Callable[[ServiceAnswer], Any] | None = None,
     headers: Mapping[str, str] | None = None,
@@ -42,11 +41,12 @@ def asgi_agent(
     what the agent is handed; a value that is one of them alone keeps its type. body may be a function that takes any
     of an agent's parameters by name and returns what to send (JSON, text or bytes); None sends nothing.
     reply: where the reply is in the JSON that comes back, such as `reply.text`, or a function of a `ServiceAnswer`;
-    left out, it is the whole body. state: where the new state is, likewise; left out, the service keeps it to itself.
+    left out, it is the whole body. In a stream (server-sent events, JSON lines) it is where each event has a part of
+    its text. state: where the new state is, likewise; left out, the service keeps it to itself.
     A status that is not 2xx fails the turn with a ServiceError. Raises AgentError for what cannot be meant.
     """
     request = _Request(method, path, body, headers or {})
-    answer = _Reading(reply, state)
+    answer = Reading(reply, state)
     name = getattr(app, "__name__", None) or type(app).__name__
 
     class AsgiAgent(ServiceAgent):
@@ -67,7 +67,7 @@ def asgi_agent(
 def http_agent(
     url: str,
     *,
-    body: Any = _DEFAULT,
+    body: Any = DEFAULT_BODY,
     reply: str | Callable[[ServiceAnswer], Any] | None = None,
     state: str | Callable[[ServiceAnswer], Any] | None = None,
     headers: Mapping[str, str] | None = None,
@@ -84,7 +84,7 @@ def http_agent(
         raise AgentError(f"{url!r} is no address of a service", remedy="Write http://host:port/path or https://….")
     query = f"?{address.query}" if address.query else ""
     request = _Request(method, (address.path or "/") + query, body, headers or {})
-    answer = _Reading(reply, state)
+    answer = Reading(reply, state)
     place = f"{address.scheme}://{address.netloc.rpartition('@')[2]}"
 
     class HttpAgent(ServiceAgent):
@@ -143,7 +143,7 @@ class _Request:
 
     def filled(self, offered: Mapping[str, Any]) -> tuple[str, dict[str, str], bytes]:
         """Path with query, headers and body for one turn."""
-        path = _PLACE.sub(lambda found: quote(_text(offered[_PLACES[found[1]]]), safe=""), self._path)
+        path = PLACE.sub(lambda found: quote(_text(offered[PLACES[found[1]]]), safe=""), self._path)
         headers = {name: _filled(value, offered, text=True) for name, value in self._headers.items()}
         if callable(self._body):
             body = self._body(**{name: offered[name] for name in _parameters(self._body)})
@@ -174,10 +174,10 @@ def _names_in(value: Any) -> set[str]:
     if not isinstance(value, str):
         return set()
     alone = _WORD.match(value)
-    if alone and alone[1] not in _PLACES:
-        known = ", ".join(f"{{{name}}}" for name in _PLACES)
+    if alone and alone[1] not in PLACES:
+        known = ", ".join(f"{{{name}}}" for name in PLACES)
         raise AgentError(f"{value!r} stands for nothing in the request of a service", remedy=f"There are {known}.")
-    return {_PLACES[name] for name in _PLACE.findall(value)}
+    return {PLACES[name] for name in PLACE.findall(value)}
 
 
 def _filled(value: Any, offered: Mapping[str, Any], *, text: bool = False) -> Any:
@@ -187,52 +187,11 @@ def _filled(value: Any, offered: Mapping[str, Any], *, text: bool = False) -> An
         return [_filled(item, offered) for item in value]
     if not isinstance(value, str):
         return value
-    alone = _PLACE.fullmatch(value)
+    alone = PLACE.fullmatch(value)
     if alone and not text:
-        return offered[_PLACES[alone[1]]]
-    return _PLACE.sub(lambda found: _text(offered[_PLACES[found[1]]]), value)
+        return offered[PLACES[alone[1]]]
+    return PLACE.sub(lambda found: _text(offered[PLACES[found[1]]]), value)
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-class _Reading:
-    """How a reply is read from an answer."""
-
-    def __init__(
-        self,
-        reply: str | Callable[[ServiceAnswer], Any] | None,
-        state: str | Callable[[ServiceAnswer], Any] | None,
-    ) -> None:
-        self._reply = _steps(reply)
-        self._state = _steps(state)
-        self._paths = {"reply": reply, "state": state}
-
-    def reply(self, request: str, answer: ServiceAnswer) -> AgentReply:
-        """The turn's reply. Raises ServiceError where the answer holds none."""
-        if not 200 <= answer.status < 300:
-            raise refused(request, answer)
-        output = answer.content if self._reply is None else self._read(request, answer, "reply", self._reply)
-        new = ABSENT if self._state is None else self._read(request, answer, "state", self._state)
-        return output if isinstance(output, AgentReply) else AgentReply(output, state=new)
-
-    def _read(self, request: str, answer: ServiceAnswer, what: str, how: Any) -> Any:
-        if callable(how):
-            return how(answer)
-        found = lookup(answer.content, how)
-        if len(found) != 1:
-            problem = f"{request} answered without {what} at `{self._paths[what]}`"
-            raise ServiceError(f"{problem}: {answer.text[:300]}", answer.status)
-        return found[0]
-
-
-def _steps(
-    path: str | Callable[[ServiceAnswer], Any] | None,
-) -> tuple[Step, ...] | Callable[[ServiceAnswer], Any] | None:
-    if path is None or callable(path):
-        return path
-    try:
-        return parse_steps(path)
-    except PlanError as error:
-        raise AgentError(f"{path!r} is no path into the answer of a service: {error.what}") from error

@@ -278,6 +278,11 @@ class Calls:
             self._open = {}
             return self._calls
 
+    @property
+    def is_any(self) -> bool:
+        """Whether there is one."""
+        return bool(self._calls)
+
     def forget(self) -> None:
         """Nothing of the calls is kept any more; those that go on run to their end."""
         with self._lock:

@@ -8,23 +8,28 @@ import threading
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, overload
 
 from ..engine.finding import find_tools, with_marked
 from ..engine.snapshot import snapshot
 from ..engine.watched import Watched
+from ..engine.web.stateapi import api_hosts as api_hosts_of
 from ..errors import OptionError
 from ..events import SessionCreated, timestamp
 from ..frames import Frame
 from ..journal import Limits, Writer
 from ..privacy import RedactionOptions
 from ..values import ABSENT
+from ..wire.hosts import Hosts
 from .cleaning import Cleaning
 from .entry import Asked, Entry, T, Where, decorated
 from .rules import Rules
+from .service import Service
 from .sessions import Bounds, Journal, Session, Sessions, here
-from .turns import Turn, is_at_a_turn
+from .tap import Tap, decoding
+from .turns import Turn, is_at_a_turn, turn_here
 
 _running: list[Recording] = []
 """Those that were started, the last one at the end."""
@@ -41,6 +46,9 @@ class Recording:
         rules: Rules,
         bounds: Bounds,
         agent_id: str | None,
+        *,
+        http: bool = True,
+        api_hosts: Hosts | None = None,
     ) -> None:
         self._make_journal = journal
         self._patterns = tuple([tools] if isinstance(tools, str) else tools)
@@ -50,6 +58,8 @@ class Recording:
         self._journal: Journal | None = None
         self._sessions: Sessions | None = None
         self._watched: Watched | None = None
+        self._service = None if api_hosts is None else Service(api_hosts, self._opened, self.end, self.failed)
+        self._tap = Tap(self.failed, http=http, service=self._service)
 
     def start(self) -> Recording:
         """Begin: from now on the tools are watched and sessions are kept.
@@ -63,6 +73,9 @@ class Recording:
             self._journal = self._make_journal()
             self._sessions = Sessions(self._journal, self._rules, self._bounds, self.failed)
             watched.begin()
+            if self._service is not None:
+                self._service.begin()
+            self._tap.begin()
             self._watched = watched
             _running.append(self)
             atexit.register(_stop, weakref.ref(self))
@@ -78,7 +91,10 @@ class Recording:
             if watched is None or self._sessions is None or self._journal is None:
                 return True
             watched.end()
+            self._tap.end()
             _running.remove(self)
+        if self._service is not None:
+            self._service.end()
         self._sessions.end_all("stopped")
         return self._journal.stop(timeout)
 
@@ -174,7 +190,17 @@ class Recording:
             session = entered
         turn = session.turn(asked.input, state=asked.state)
         turn.is_alone = is_alone
-        return turn if turn.begin() else None
+        outer = turn_here()
+        if not turn.begin():
+            return None
+        if outer is not None and outer.session is session:
+            turn.take_over(outer)
+        return turn
+
+    def trouble(self, kind: str, what: str) -> None:
+        """Count something that is not as it should be. what: of the kind alone, with nothing that was captured."""
+        if self._journal is not None:
+            self._journal.trouble(kind, what)
 
     def failed(self, what: str, error: Exception) -> None:
         """Count what goes wrong in capturing, and log it the first time; never raises."""
@@ -183,6 +209,9 @@ class Recording:
                 self._journal.trouble(what, f"capture failed at {_PARTS.get(what, what)}: {type(error).__qualname__}")
         except Exception:  # there is nobody left to tell
             return
+
+    def _opened(self, created: SessionCreated) -> Session:
+        return self._known().get(replace(created, agent_id=created.agent_id or self._agent_id))
 
     def _known(self) -> Sessions:
         if self._sessions is None:
@@ -193,6 +222,8 @@ class Recording:
 
     def forked(self) -> None:
         """In a child of fork: what was open is the parent's."""
+        if self._service is not None:
+            self._service.forked()
         if self._sessions is not None:
             self._sessions.forked()
 
@@ -234,6 +265,9 @@ class Capture:
         agent_id: str | None = None,
         redact: Callable[[Frame], Frame] | RedactionOptions | None = None,
         limits: Limits | None = None,
+        http: bool = True,
+        statebase: bool = True,
+        api_hosts: Iterable[str] = (),
     ) -> Recording:
         """A recording of the sessions of this process, in journals below `directory`.
 
@@ -242,13 +276,24 @@ class Capture:
         `slow` (a turn of so many seconds or more), `unusual`, `feedback`. idle: seconds without a turn after which a
         session is over. max_sessions: how many are open at once; beyond, the oldest is ended. agent_id: of sessions
         that name none. redact: rules and options of the redaction that is done anyway, or what makes of
-        each frame the one that is written. limits: of memory and disk.
+        each frame the one that is written. limits: of memory and disk. http: whether the HTTP requests of turns are
+        kept, model calls among them. statebase: whether those to StateBase tell of sessions, turns and states;
+        api_hosts: its further hosts, besides those of the service.
 
         Raises OptionError for a value that means nothing.
         """
         rules, bounds = Rules(sample, keep, slow), Bounds.checked(idle, max_sessions)
         cleaning = redact if callable(redact) else Cleaning(directory, redact)
-        return Recording(lambda: Writer(directory, redact=cleaning, limits=limits), tools, rules, bounds, agent_id)
+        hosts = api_hosts_of([api_hosts] if isinstance(api_hosts, str) else api_hosts) if statebase else None
+        return Recording(
+            lambda: Writer(directory, redact=decoding(cleaning), limits=limits),
+            tools,
+            rules,
+            bounds,
+            agent_id,
+            http=http,
+            api_hosts=hosts,
+        )
 
     @overload
     def agent(self, target: T, /) -> T: ...

@@ -183,7 +183,7 @@ class _Capturing:
         if "user_input" in named:
             return named["user_input"]
         if "messages" in named:
-            return _last_words(named["messages"])
+            return last_words(named["messages"])
         rest = [name for name in named if name not in ("self", "cls", "session_id", "state")]
         return named[rest[0]] if len(rest) == 1 else None
 
@@ -218,7 +218,7 @@ def joined(chunks: Sequence[Any]) -> Any:
     return {"type": "data", "content": given}
 
 
-def _last_words(messages: Any) -> Any:
+def last_words(messages: Any) -> Any:
     """What the user said last in chat messages."""
     for message in reversed(list(messages)):
         role = found(message, "role") or found(message, "type")

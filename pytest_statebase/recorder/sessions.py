@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from ..engine.offer import as_content
 from ..engine.snapshot import snapshot
 from ..errors import OptionError
-from ..events import SessionCreated, timestamp
+from ..events import Content, SessionCreated, input_text, timestamp
 from ..frames import Frame, SessionClosed, SessionOpened
 from ..values import ABSENT
 from .calls import numbers
@@ -73,6 +73,10 @@ class Session:
         self.is_recorded = is_recorded
         self.last = time.monotonic()
         self.open_turns: dict[Turn, None] = {}
+        self.statebase: str | None = None
+        """The session of StateBase that its turns use."""
+        self._answered: Content | list[Content] | None = None
+        """What the turn answered that was over last, until that is logged."""
         self.of = sessions
         self._created: SessionCreated | None = created
         self._lock = threading.RLock()
@@ -151,8 +155,21 @@ class Session:
         with self._lock:
             self.open_turns.pop(turn, None)
             self.last = time.monotonic()
+            self._answered = turn.content if turn.is_sure else None
         if turn.is_alone:
             self.end()
+
+    def answered(self, said: Content) -> bool:
+        """Whether the turn that was over last has answered this; asked once."""
+        with self._lock:
+            known, self._answered = self._answered, None
+        return known is not None and input_text(known) == input_text(said)
+
+    def drop(self, turn: Turn) -> None:
+        """It is a turn of another session."""
+        with self._lock:
+            self.open_turns.pop(turn, None)
+        self.end()
 
     def open(self) -> None:
         """Tell the journal of the session, once."""

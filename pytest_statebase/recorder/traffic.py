@@ -4,11 +4,39 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import replace
 
 from ..cassette.redaction import Echoes, all_known, redacted_exchange
 from ..events import timestamp
 from ..wire.doors import Live
-from ..wire.exchange import Answer, Exchange, Request
+from ..wire.exchange import Exchange, Request, Response
+from ..wire.watch import Told
+
+
+def timed(turn: int | None, during: int | None, keep: Callable[[Exchange], None]) -> Told:
+    """What keeps a request that begins here and now, once it is told with what came back.
+
+    turn: its number; during: the position of the tool call, from 0, inside of which the request is made.
+    """
+    at, began = timestamp(), time.perf_counter()
+    return lambda request, answer: keep(
+        Exchange(request, answer, turn, during, at, round((time.perf_counter() - began) * 1000))
+    )
+
+
+def bytes_of(exchange: Exchange) -> int:
+    """How long the bodies of an exchange are."""
+    answer = exchange.answer
+    return len(exchange.request.body) + (len(answer.body) if isinstance(answer, Response) else 0)
+
+
+def without_bodies(exchange: Exchange) -> Exchange:
+    """An exchange of which only the heads are kept, as it says itself."""
+    request, answer = replace(exchange.request, body=b""), exchange.answer
+    if isinstance(answer, Response):
+        answer = replace(answer, body=b"", cut="not kept: the turn has more bodies than are kept of one")
+    return replace(exchange, request=request, answer=answer)
 
 
 class Traffic:
@@ -22,19 +50,18 @@ class Traffic:
 
     def let_out(self, request: Request, turn: int, during: int | None) -> Live:
         """turn: its number; during: the position of the tool call, from 0, inside of which the request is made."""
-        at, began = timestamp(), time.perf_counter()
         with self._lock:
             self.secrets = all_known(self.secrets, request)
             place = len(self._kept)
             self._kept.append(None)
 
-        def done(answer: Answer) -> None:
-            latency = round((time.perf_counter() - began) * 1000)
-            exchange = redacted_exchange(Exchange(request, answer, turn, during, at, latency))
+        def keep(exchange: Exchange) -> None:
+            clean = redacted_exchange(exchange)
             with self._lock:
-                self._kept[place] = exchange
+                self._kept[place] = clean
 
-        return Live(done)
+        told = timed(turn, during, keep)
+        return Live(lambda answer: told(request, answer))
 
     def exchanges(self) -> list[Exchange]:
         """What came to an end, without the keys of any of them."""

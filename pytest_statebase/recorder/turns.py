@@ -28,9 +28,12 @@ from ..events import (
     timestamp,
 )
 from ..frames import TurnClosed, TurnOpened
+from ..statebase.observed import TurnLogged
 from ..values import ABSENT, same
 from ..wire.exchange import Exchange
 from .calls import Calls, inside, woven
+from .logged import with_logged
+from .traffic import bytes_of, without_bodies
 
 if TYPE_CHECKING:
     from .sessions import Session
@@ -43,6 +46,8 @@ _WAYS: Mapping[int, Callable[..., Any]] = {
 }
 MOST_PARTS = 50_000
 """Calls, chunks and other events of one turn: a turn that goes beyond is not kept."""
+MOST_BODIES = 16 << 20
+"""Bytes of all bodies of one turn: of requests that go beyond it is kept that they were made, and what came back."""
 T = TypeVar("T")
 
 
@@ -80,9 +85,13 @@ class Turn(Watcher):
         self.others: list[Event] = []
         """What happened besides calls."""
         self.exchanges: list[Exchange] = []
+        self.given: TurnLogged | None = None
+        """The turn as the agent has logged it in StateBase."""
         self.is_open = False
         self.is_alone = False
         """The session is made for this one turn."""
+        self.is_sure = True
+        """Whether it is known to be one, before it is over."""
         self.kept: bool | None = None
         """Whether the turn stands in the journal; None as long as that is not known."""
         self._handed = state
@@ -92,9 +101,12 @@ class Turn(Watcher):
         self._strand = Strand()
         self._calls = _LiveCalls(self)
         self._is_lost = False
+        self._body_bytes = 0
         self._overlaps = False
         self._at = ""
         self._began = 0.0
+        self._over: tuple[float, str] | None = None
+        """When the agent had answered, where that was before its end."""
         self._number = 0
 
     # --- what the agent's own code tells
@@ -135,8 +147,38 @@ class Turn(Watcher):
 
     def exchange(self, exchange: Exchange) -> None:
         """An HTTP request that the agent or a tool has made, with what came back."""
-        if self.is_open and self._calls.room(1):
-            self.exchanges.append(exchange)
+        if not self.is_open:
+            self.session.of.journal.trouble("http", "an HTTP request came to its end after its turn: it is not kept")
+        elif self._calls.room(1):
+            self._body_bytes += bytes_of(exchange)
+            self.exchanges.append(exchange if self._body_bytes <= MOST_BODIES else without_bodies(exchange))
+
+    def event(self, event: Event) -> None:
+        """Something that is known of the turn as an event already."""
+        self._note("event", lambda: event)
+
+    def starts_with(self, state: Any) -> None:
+        """The state is known to be this before the turn has written any."""
+        is_written = any(isinstance(one, (StateUpdated, StateRolledBack)) for one in self.others)
+        if self.is_open and self._before is ABSENT and not is_written:
+            self._before = state
+
+    def take_over(self, other: Turn) -> None:
+        """What has happened so far in `other` has happened in this one, which has just begun."""
+        self.others, self.exchanges = [*other.others, *self.others], [*other.exchanges, *self.exchanges]
+        self._before = other._before if self._before is ABSENT else self._before
+        other.abandon()
+
+    def move(self, session: Session) -> None:
+        """The turn is one of another session, as it turns out: of one that was made for it alone."""
+        if self.is_open and self.is_alone and session is not self.session:
+            alone, self.session, self.is_alone = self.session, session, False
+            self._number, self._overlaps = session.turn_begins(self)
+            alone.drop(self)
+            if self._number:
+                session.put(TurnOpened(session.id, self.content, self._at))
+            else:
+                self.is_open = False
 
     def inside(self) -> int | None:
         """The position, from 0, of the call inside of which this code runs; None outside of any."""
@@ -216,6 +258,10 @@ class Turn(Watcher):
         self.others, self.exchanges, self._handed, self._before = [], [], ABSENT, ABSENT
         self._calls, self._reply = _LiveCalls(self), AgentReply()
 
+    def is_answered(self) -> None:
+        """The agent has answered; what it does now is done afterwards, and belongs to the turn all the same."""
+        self._over = time.perf_counter(), timestamp()
+
     def abandon(self) -> None:
         """Nobody waits for its end any more: the input stays without an answer."""
         self.is_open = False
@@ -231,10 +277,13 @@ class Turn(Watcher):
         self._calls.forget()
 
     def _close(self, error: BaseException | None, interrupted: bool) -> None:
-        seconds = time.perf_counter() - self._began
+        over, at = self._over or (time.perf_counter(), timestamp())
+        seconds = over - self._began
         calls = [(call.position, call.recorded()) for call in self._calls.close()]
+        self._take_given()
         if error is None:
             self._settle()
+        placed, others, besides = with_logged(calls, self.others)
         raised = None if error is None or not isinstance(error, Exception) else raw_error_record(error)
         reply = self._reply
         metadata: dict[str, Any] = {"latency_ms": round(seconds * 1000), **(reply.metadata or {})}
@@ -246,12 +295,12 @@ class Turn(Watcher):
             reply.reasoning,
             metadata,
             interrupted=interrupted or (error is not None and raised is None),
-            at=timestamp(),
+            at=at,
+            extra={"logged": besides} if besides else {},
         )
         started = TurnStarted(self._number, self.content, self._at)
-        frame = TurnClosed(
-            self.session.id, (started, *woven(calls, self.others), added), tuple(self.exchanges), self._before
-        )
+        exchanges = sorted(self.exchanges, key=lambda exchange: exchange.at or "")
+        frame = TurnClosed(self.session.id, (started, *woven(placed, others), added), tuple(exchanges), self._before)
         if self._is_lost:
             self.kept = False
             self.session.lose(frame)
@@ -259,6 +308,19 @@ class Turn(Watcher):
         if not self.session.put(frame, self._is_kept):
             self.kept = False
         self.session.signs.turn(frame.events, seconds, self.session.slow)
+
+    def _take_given(self) -> None:
+        """An agent that returns nothing has replied with the turn that it logged."""
+        given, reply = self.given, self._reply
+        if given is None:
+            return
+        if self.content is None:
+            self.content = given.input
+        self._set_reply(
+            output=given.output if reply.output is ABSENT else reply.output,
+            reasoning=reply.reasoning or given.reasoning,
+            metadata=reply.metadata or given.metadata,
+        )
 
     def _is_kept(self, kept: bool) -> None:
         self.kept = kept
@@ -323,7 +385,27 @@ class Turn(Watcher):
             self.session.failed(what, error)
 
 
+class Slot(Watcher):
+    """Stands for a turn that begins later, in whatever task: where the request is read that it answers."""
+
+    def __init__(self) -> None:
+        self.turn: Turn | None = None
+
+    def look(
+        self, tool: Tool, original: FunctionType, named: dict[str, Any], args: tuple[Any, ...], kw: dict[str, Any]
+    ) -> Any:
+        turn = self.turn
+        return original(*args, **kw) if turn is None else turn.look(tool, original, named, args, kw)
+
+
+def turn_here() -> Turn | None:
+    """The captured turn that goes on around this code."""
+    handler = own_handler()
+    turn = handler.turn if isinstance(handler, Slot) else handler
+    return turn if isinstance(turn, Turn) and turn.is_open else None
+
+
 def is_at_a_turn() -> bool:
     """Whether a turn goes on around this code, captured, recorded or replayed."""
-    handler = own_handler()
-    return handler is not None and (not isinstance(handler, Turn) or handler.is_open)
+    handler, turn = own_handler(), turn_here()
+    return (turn is not None and turn.is_sure) or (handler is not None and not isinstance(handler, Watcher))

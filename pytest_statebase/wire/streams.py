@@ -9,7 +9,7 @@ from .exchange import Response
 
 EVENTS = "text/event-stream"
 _BLANK = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
-_LINES = frozenset({"application/x-ndjson", "application/jsonl", "application/json-lines", "application/stream+json"})
+LINES = frozenset({"application/x-ndjson", "application/jsonl", "application/json-lines", "application/stream+json"})
 
 
 def kind_of(response: Response) -> str:
@@ -20,7 +20,7 @@ def kind_of(response: Response) -> str:
 def is_stream(response: Response) -> bool:
     """Whether a body is a stream of events or lines."""
     kind = kind_of(response)
-    return kind == EVENTS or kind in _LINES
+    return kind == EVENTS or kind in LINES
 
 
 def pieces(response: Response) -> Iterator[bytes]:
@@ -33,7 +33,7 @@ def pieces(response: Response) -> Iterator[bytes]:
             start = match.end()
         if start < len(body):
             yield body[start:]
-    elif kind in _LINES:
+    elif kind in LINES:
         # A JSON text may hold what other ideas of a line end at.
         yield from re.findall(rb"[^\n]*\n|[^\n]+", body)
     elif body:

@@ -28,7 +28,7 @@ class Watch:
     """
 
     begun: Callable[[Request], Told | None]
-    broken: Callable[[BaseException], None]
+    broken: Callable[[Exception], None]
     most: int = MOST
 
     def sight(self, head: Head) -> Sight | None:
@@ -48,7 +48,7 @@ class Watch:
 class Sight:
     """A look at one request: what its client sends of it, and what comes back. It never raises."""
 
-    def __init__(self, request: Request, told: Told, broken: Callable[[BaseException], None], most: int = MOST) -> None:
+    def __init__(self, request: Request, told: Told, broken: Callable[[Exception], None], most: int = MOST) -> None:
         self._request = request
         self._told: Told | None = told
         self._broken = broken
@@ -113,7 +113,7 @@ class Sight:
         _quietly(self._broken, error)
 
 
-def _quietly(broken: Callable[[BaseException], None], error: Exception) -> None:
+def _quietly(broken: Callable[[Exception], None], error: Exception) -> None:
     try:
         broken(error)
     except Exception:  # whoever watches has no say in what its agent does

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from http import HTTPStatus
 
 from ...statebase import LocalClient
+from ...statebase.observed import target_of
 from ...statebase.router import Router
 from ...wire.exchange import Request, Response
 from ...wire.hosts import Hosts
@@ -58,10 +59,8 @@ class StateApi:
         """
         if self._router is None:
             self._router = Router(client)
-        parts = request.parts
-        # A service of one's own may have its API below some path.
-        path = parts.path[max(parts.path.find("/v1/"), 0) :]
-        target = f"{path}?{parts.query}" if parts.query else path
+        target = target_of(request)
+        path = target.partition("?")[0]
         reply = self._router.answer(request.method, target, dict(request.headers), request.body)
         reason = HTTPStatus(reply.status).phrase
         self._created |= path.rstrip("/") == "/v1/sessions" and reply.status == HTTPStatus.CREATED
