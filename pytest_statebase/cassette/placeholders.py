@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from .fields import REDACTED
 from .personal import QUOTED_AT, Kind, digits_of, iban_remainder, luhn
@@ -108,3 +109,21 @@ _PHONES = 100 * len(_AREAS)
 _WITH_DIGITS = (Kind.PHONE, Kind.CARD)
 _NUMBERS = "9900"
 """How the placeholders of secret numbers begin."""
+
+PLACEHOLDER: Final = re.compile(
+    rf"""(?<![A-Za-z0-9_.%+-])(?:
+      (?P<email>email-\d+(?:@|%40)[0-9a-f]{{8}}\.example\.com)
+    | (?P<secret>(?:[A-Za-z0-9_.-]{{1,16}}?)?{REDACTED}-\d+)
+    | (?P<rule>{REDACTED}-[a-z][a-z0-9_]{{0,30}}-\d+)
+    | (?P<card>4000[ -]?0000[ -]?\d{{4}}[ -]?\d{{4}})
+    | (?P<phone>(?:\+?1[ ]?)?[2-9]\d\d-?555-?01\d\d)
+    | (?P<iban>[A-Z]{{2}}\d\d[ -]?(?:[0X]{{4}}[ -]?){{1,7}}[0X0-9 -]{{1,10}})
+    )(?![A-Za-z0-9_])""",
+    re.VERBOSE,
+)
+"""What stands for a redacted value, by its kind."""
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text is what stands for a redacted value."""
+    return PLACEHOLDER.fullmatch(text) is not None

@@ -231,6 +231,8 @@ FORMATS: Final = re.compile(
 )
 """Keys as their providers make them. No look ahead goes far: each of many beginnings would go through the same text."""
 
+SCHEME: Final = re.compile(r"(?:bearer|basic|token|apikey|digest|negotiate|oauth|dpop|ssws|bot) +(?=\S)", re.IGNORECASE)
+"""How the value of an Authorization header begins."""
 _PREFIX = re.compile(
     r"sk-(?:ant-|proj-|or-v1-|svcacct-|lf-)?|(?:sk|rk|pk|whsec)_(?:live_|test_)?|AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|"
     r"xox[abceoprs]-|xapp-|AIza|(?:gsk|hf|npm|r8|lsv2_pt|lsv2_sk)_|xai-|SG\.|pypi-|hvs\."

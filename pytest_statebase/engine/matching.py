@@ -18,6 +18,7 @@ from ..ledger import Ledger, ToolCalled, TurnStarted, came_before
 from ..values import freeze
 from .entries import Entry, Equals, Step, Worlds, by_world, rank
 from .given import Known
+from .redactions import KINDS, Redactions, concealed, pairs_in
 from .volatile import Piece, mask, rename
 from .written import Writes
 
@@ -83,6 +84,7 @@ class Pool:
         self._by_key: dict[Hashable, Worlds] = {}
         self._masked: dict[Hashable, list[Entry]] | None = None
         self._known = Known(ledger)
+        self._redactions = Redactions(ledger)
         self._at_once: dict[Hashable, list[Entry]] = {}
         """By key, the calls that were made at once with others."""
         self._last: Step | None = None
@@ -266,27 +268,35 @@ class Pool:
         return entry.step is None or all(write.used for write in entry.step.writes if write is not entry)
 
     def _volatile(self, tool: str, arguments: Any, turn: int, clocks: list[datetime]) -> Found | None:
-        shape, pieces = mask(arguments)
+        shape, pieces = self._mask(arguments)
         if not pieces:
             return None
         if self._masked is None:
             self._masked = {}
             for entry in self.entries:
-                masked, recorded = mask(entry.arguments)
+                masked, recorded = self._mask(entry.arguments)
                 if recorded and entry.call.during is None:
                     self._masked.setdefault((entry.call.tool, masked), []).append(entry)
         candidates = (
             entry
             for entry in self._masked.get((tool, shape), ())
-            if self._renaming(entry, mask(entry.arguments)[1], pieces, clocks) is not None
+            if self._renaming(entry, self._mask(entry.arguments)[1], pieces, clocks) is not None
         )
         found = self._choose(by_world(candidates), tool, turn)
         if found is not None:
-            names = self._renaming(found.entry, mask(found.entry.arguments)[1], pieces, clocks) or {}
+            names = self._renaming(found.entry, self._mask(found.entry.arguments)[1], pieces, clocks) or {}
             self.renames.update(names)
             self._renamed_back.update({new: old for old, new in names.items()})
             found.renamed = True
         return found
+
+    def _mask(self, arguments: Any) -> tuple[Hashable, list[Piece]]:
+        """Arguments without what may be named otherwise in a replay, and that."""
+        if not self._redactions.are_any:
+            return mask(arguments)
+        plain, redacted = concealed(arguments)
+        shape, pieces = mask(plain)
+        return shape, [*redacted, *pieces]
 
     def _renaming(
         self, entry: Entry, recorded: list[Piece], replayed: list[Piece], clocks: list[datetime]
@@ -307,7 +317,12 @@ class Pool:
                 continue
             known = self.renames.get(old, names.get(old))
             known_back = self._renamed_back.get(new, back.get(new))
-            if known != new and (known is not None or known_back is not None or not self._made_up(entry, old, new)):
+            if known != new and (known is not None or known_back is not None):
+                return None
+            is_redacted = shape in KINDS
+            if known != new and not (
+                self._redactions.are_same(old, new) if is_redacted else self._made_up(entry, old, new)
+            ):
                 return None
             names[old], back[new] = new, old
         return names
@@ -319,6 +334,15 @@ class Pool:
         if not old or shape != other:
             return False
         return all(self._invented(*left, right[1]) for left, right in zip(old, new, strict=True))
+
+    def recognise(self, recorded: Any, replayed: Any) -> None:
+        """Take placeholders for what the agent has in their places, where nobody gave them to it."""
+        if not self._redactions.are_any:
+            return
+        for old, new in pairs_in(recorded, replayed):
+            is_free = old not in self.renames and new not in self._renamed_back
+            if is_free and self._redactions.are_same(old, new):
+                self.renames[old], self._renamed_back[new] = new, old
 
     def adopt(self, names: Mapping[str, str], turn: range | None = None) -> bool:
         """Take ids for the same from now on, kept ones to replayed ones, where nobody gave them to the agent.
@@ -352,11 +376,14 @@ class Pool:
 
     def learn(self, values: Iterable[Any]) -> None:
         """Remember what the replayed agent was given: ids in there are not its own."""
+        values = list(values)
         self._known.learn(values)
+        self._redactions.learn(values)
 
     def learn_later(self, told: Callable[[], str]) -> None:
         """The same of a text that is made out only when somebody asks for an id."""
         self._known.learn_later(told)
+        self._redactions.learn_later(told)
 
     def translate(self, value: Any) -> Any:
         """A recorded answer with the ids that the agent made up in this replay instead of those it made up then."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import AgentError, StatebaseError
 from ..events import memories_of
-from ..ledger import Turn, TurnAdded, TurnStarted
+from ..ledger import StateRolledBack, StateUpdated, Turn, TurnAdded, TurnStarted
 from ..statebase import LocalClient
 from .agents import AgentReply, BoundAgent, is_awaitable
 from .clock import shift_to, shifted
@@ -215,9 +215,20 @@ class TurnRun(Ongoing):
         ledger = self.fork.ledger
         observed.state = ledger.state_value()
         observed.memory = memories_of(ledger.turns[-1].events)
+        self._recognise()
         if self.latch is not None:
             self.stopped = f"turn {self.turn.number} {self._why_stopped()}"
         ledger.append(TurnAdded(reply.output, observed.error, reply.reasoning, reply.metadata))
+
+    def _recognise(self) -> None:
+        """What was redacted in the recording and the agent has by itself, in what it leaves behind."""
+        pool, turn = self.fork.pool, self.turn
+        states = [event.value for event in turn.events if isinstance(event, (StateUpdated, StateRolledBack))]
+        pool.recognise([*states[-1:]], [self.observed.state] if states else [])
+        pool.recognise(memories_of(turn.events), self.observed.memory)
+        pool.recognise(turn.output, self.observed.output)
+        if pool.renames:
+            self.observed.renames = pool.renames
 
     def _why_stopped(self) -> str:
         if self.observed.inconclusive is not None:

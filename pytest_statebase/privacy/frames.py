@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from operator import is_
 from typing import Any, TypeVar, get_args
 
@@ -19,6 +20,12 @@ Frame = TypeVar("Frame")
 _SESSIONS = 4096
 _SPELLINGS = 512
 """Of secrets of one session that are looked for elsewhere in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Single:
+    session: str
+    events: tuple[Event, ...]
 
 
 class FrameRedactor:
@@ -58,6 +65,11 @@ class FrameRedactor:
                 clean = self._record(clean)
             finally:
                 self._walk.knows_tokens = False
+        return clean
+
+    def event(self, session: str, event: Event) -> Event:
+        """The same for one event of a session."""
+        clean: Event = self.frame(_Single(session, (event,))).events[0]
         return clean
 
     def _record(self, record: Any) -> Any:

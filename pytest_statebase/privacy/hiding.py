@@ -10,11 +10,10 @@ from typing import Protocol
 
 from ..cassette.fields import Hider, put
 from ..cassette.personal import Kind, is_no_value, personal_spots
-from ..cassette.secrets import FORMATS
+from ..cassette.secrets import FORMATS, SCHEME
 from .options import Rule
 from .tokens import TOKEN
 
-_SCHEME = re.compile(r"(?:bearer|basic|token|apikey|digest|negotiate|oauth|dpop|ssws|bot) +(?=\S)", re.IGNORECASE)
 _SHORTEST = 6
 _SURE = 8
 _UNESCAPES = 4
@@ -54,7 +53,7 @@ class Hiding(Hider):
     def secret(self, said: str) -> str:
         if is_no_value(said) or TOKEN.fullmatch(said):
             return said
-        scheme = _SCHEME.match(said)
+        scheme = SCHEME.match(said)
         if scheme is not None:
             return scheme[0] + self.secret(said[scheme.end() :])
         plain = self.spelled.get(said) or unescaped(said)

@@ -1,0 +1,156 @@
+"""What was redacted in a recording and the agent has by itself: an address in its code, a key from its environment.
+
+The recording holds a placeholder there, the replayed agent its real value. The two are the same where nobody gave the
+placeholder to the agent: what a user, a tool or a state gave it, it gets in the replay as the placeholder, and must use
+as such. One placeholder stands for one value, and one value for one placeholder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..cassette.personal import Spot, is_no_value, spots
+from ..cassette.placeholders import PLACEHOLDER, is_placeholder
+from ..cassette.secrets import SCHEME, is_secret_name
+from ..ledger import Event, Ledger, Said, StateRolledBack, StateUpdated, ToolCalled, TurnAdded, TurnStarted
+from ..values import TypedData
+from .given import given_by
+from .volatile import Piece
+
+_SHORTEST = 6
+"""Characters of a value from which on it is told apart from other words of a text."""
+KINDS = frozenset({"email", "secret", "rule", "card", "phone", "iban"})
+
+
+class Redactions:
+    """The placeholders of a recording, and which of them the agent had from nobody."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._own: dict[str, bool] = {}
+        self._texts: list[tuple[bool, list[str]]] | None = None
+        """Of every event what was given to the agent, and what it told; those without a placeholder left out."""
+        self._replayed: list[Any] = []
+        self._later: list[Callable[[], str]] = []
+
+    @property
+    def are_any(self) -> bool:
+        """Whether the recording holds placeholders at all."""
+        return bool(self._told())
+
+    def learn(self, values: Iterable[Any]) -> None:
+        """Remember what the replayed agent was given."""
+        self._replayed.extend(values)
+
+    def learn_later(self, told: Callable[[], str]) -> None:
+        """The same of a text that is made out only when it is asked for."""
+        self._later.append(told)
+
+    def are_same(self, old: str, new: str) -> bool:
+        """Whether a placeholder may stand for a value of the replayed agent."""
+        if len(new) < _SHORTEST or not is_placeholder(old) or is_placeholder(new) or not self._is_own(old):
+            return False
+        return not any(new in text for text in self._given_in_replay())
+
+    def _is_own(self, placeholder: str) -> bool:
+        """Whether the agent told it before, or as, somebody gave it to the agent."""
+        if placeholder not in self._own:
+            told = next((given for given, texts in self._told() if any(placeholder in text for text in texts)), False)
+            self._own[placeholder] = not told
+        return self._own[placeholder]
+
+    def _told(self) -> list[tuple[bool, list[str]]]:
+        if self._texts is None:
+            self._texts = [
+                (given, texts)
+                for given, values in _in_order(self._ledger.events)
+                if (texts := [text for text in texts_in(values) if PLACEHOLDER.search(text)])
+            ]
+        return self._texts
+
+    def _given_in_replay(self) -> Iterator[str]:
+        yield from texts_in(self._replayed)
+        yield from (told() for told in self._later)
+
+
+def _in_order(events: Sequence[Event]) -> Iterator[tuple[bool, list[Any]]]:
+    """What was given to the agent (True) and what it told itself, as they came."""
+    in_turn = False
+    for event in events:
+        if isinstance(event, ToolCalled):
+            yield False, [event.arguments]
+        if isinstance(event, (Said, TurnAdded)):
+            yield False, [event.text] if isinstance(event, Said) else [event.output]
+        is_told = in_turn and isinstance(event, (StateUpdated, StateRolledBack))
+        yield not is_told, given_by(event)
+        in_turn = isinstance(event, TurnStarted) or (in_turn and not isinstance(event, TurnAdded))
+
+
+def texts_in(values: Iterable[Any]) -> Iterator[str]:
+    """Every text inside values, keys included."""
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            yield from texts_in(value.keys())
+            yield from texts_in(value.values())
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            yield from texts_in(value)
+        elif isinstance(value, TypedData):
+            yield from texts_in([value.fields])
+
+
+def concealed(value: Any) -> tuple[Any, list[Piece]]:
+    """A value with a mark in the place of all that is, or would be, redacted, and that in order."""
+    pieces: list[Piece] = []
+    return _concealed(value, "", pieces), pieces
+
+
+def _concealed(value: Any, name: str, pieces: list[Piece]) -> Any:
+    if isinstance(value, str):
+        return _text(value, name, pieces)
+    if isinstance(value, Mapping):
+        items = sorted(value.items(), key=lambda item: str(item[0]))
+        return {key: _concealed(item, key if isinstance(key, str) else name, pieces) for key, item in items}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_concealed(item, name, pieces) for item in value) if type(value) in (list, tuple) else value
+    if type(value) is TypedData:
+        return TypedData(value.type, _concealed(dict(value.fields), name, pieces), value.kind)
+    return value
+
+
+def _text(text: str, name: str, pieces: list[Piece]) -> str:
+    if name and is_secret_name(name) and not (is_no_value(text) and not is_placeholder(text)):
+        scheme = SCHEME.match(text)
+        begin = "" if scheme is None else scheme[0]
+        pieces.append(("secret", text[len(begin) :]))
+        return f"{begin}\0secret\0"
+    out, done = [], 0
+    for kind, start, end in _places(text):
+        if start >= done:
+            pieces.append((kind, text[start:end]))
+            out += [text[done:start], f"\0{kind}\0"]
+            done = end
+    return "".join([*out, text[done:]])
+
+
+def _places(text: str) -> list[tuple[str, int, int]]:
+    found = [(match.lastgroup or "", *match.span()) for match in PLACEHOLDER.finditer(text)]
+    values: list[Spot] = spots(text) if len(text) >= _SHORTEST else []
+    return sorted([*found, *((str(spot.kind), spot.start, spot.end) for spot in values)], key=lambda one: one[1])
+
+
+def pairs_in(recorded: Any, replayed: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Placeholders of a recorded value with what stands in their places in a replayed one that is built alike."""
+    if isinstance(recorded, Mapping) and isinstance(replayed, Mapping):
+        for key, item in recorded.items():
+            if key in replayed:
+                yield from pairs_in(item, replayed[key], key if isinstance(key, str) else name)
+    elif isinstance(recorded, (list, tuple)) and isinstance(replayed, (list, tuple)) and len(recorded) == len(replayed):
+        for one, other in zip(recorded, replayed, strict=True):
+            yield from pairs_in(one, other, name)
+    elif isinstance(recorded, str) and isinstance(replayed, str) and recorded != replayed:
+        ours, theirs = concealed({name: recorded}), concealed({name: replayed})
+        if ours[0] == theirs[0]:
+            yield from ((old, new) for (_, old), (_, new) in zip(ours[1], theirs[1], strict=True) if old != new)
