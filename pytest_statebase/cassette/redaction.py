@@ -20,7 +20,7 @@ from ..wire.exchange import Answer, Exchange, Failure, Headers, Request, header_
 from .fields import PLAIN, REDACTED, Hider
 from .gzipped import MAGIC
 from .scrub import Echoes, bytes_scrubbed, gzip_scrubbed, pairs_scrubbed, scrubbed
-from .secrets import is_secret_header, is_secret_parameter, set_own_names
+from .secrets import PREFIXES, is_secret_header, is_secret_parameter, remembers_names, set_own_names
 
 __all__ = [
     "REDACTED",
@@ -50,9 +50,26 @@ _UNZIPPED = 1 << 20
 _FRAMES = "application/vnd.amazon.eventstream"
 
 
-def redacted(request: Request, known: Echoes = (), hider: Hider = PLAIN) -> Request:
-    """The request without its secrets. known: those of other requests, which it may repeat (see `all_known`)."""
-    return _request(request, _together(_echoes(request), known), hider)
+class _Alike(Hider):
+    """Makes all secrets alike, those that were numbered when they were redacted as well."""
+
+    __slots__ = ()
+
+    def more(self, text: str) -> str:
+        return _NUMBERED.sub(REDACTED, text) if _DASHED in text else text
+
+
+_DASHED = f"{REDACTED}-"
+_NUMBERED = re.compile(rf"(?:{PREFIXES})?{REDACTED}-\d+")
+_ALIKE = _Alike()
+
+
+def redacted(request: Request, known: Echoes = ()) -> Request:
+    """The request as it is matched: without its secrets, which are all alike.
+
+    known: those of other requests, which it may repeat (see `all_known`).
+    """
+    return _request(request, _together(_echoes(request), known), _ALIKE)
 
 
 def redacted_exchange(exchange: Exchange, known: Echoes = (), hider: Hider = PLAIN) -> Exchange:
@@ -81,7 +98,7 @@ def _answer(answer: Answer, echoes: Echoes, hider: Hider) -> Answer:
 
 def _message(headers: Headers, body: bytes, echoes: Echoes, hider: Hider) -> tuple[Headers, bytes]:
     clean = _body(body, header_of(headers, "content-type") or "", echoes, hider) if body else body
-    header = _header if hider is PLAIN else _header.__wrapped__
+    header = _header if hider is PLAIN or hider is _ALIKE else _header.__wrapped__
     fields = tuple([(name, header(name, value, echoes, hider)) for name, value in headers])
     if len(clean) != len(body):
         length = str(len(clean))
@@ -96,7 +113,6 @@ def set_secret_names(names: Iterable[str]) -> None:
     this process. Recording and replay need the same: what was taken out of the one has to be taken out of the other.
     """
     set_own_names(names)
-    _header.cache_clear()
 
 
 def all_known(known: Echoes, request: Request) -> Echoes:
@@ -193,6 +209,9 @@ def _header(name: str, value: str, echoes: Echoes, hider: Hider) -> str:
         scheme, credentials = _scheme(value)
         return f"{scheme} {REDACTED}" if scheme else REDACTED if credentials else value
     return scrubbed(value, echoes, hider=hider)
+
+
+remembers_names(_header.cache_clear)
 
 
 def _scheme(value: str) -> tuple[str, str]:

@@ -56,7 +56,7 @@ def scrubbed(text: str, echoes: Echoes = (), depth: int = 0, *, is_zipped: bool 
         if echo in text:
             text = text.replace(echo, hider.secret(echo))
     if len(text) < 6:
-        return text
+        return hider.more(text)
     if '"' in text:
         text = fields_scrubbed(text, '"', hider)
     if "':" in text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
@@ -66,13 +66,20 @@ def is_secret_name(name: str) -> bool:
 
 
 _own: frozenset[str] = frozenset()
+_remembering: list[Callable[[], None]] = []
 
 
 def set_own_names(names: Iterable[str]) -> None:
-    """See `redaction.set_secret_names`, which forgets what it knows of headers, too."""
+    """See `redaction.set_secret_names`."""
     global _own
     _own = frozenset(filter(None, (_lowered(name[-_TELLING:]) for name in names)))
-    _is_secret.cache_clear()
+    for forget in _remembering:
+        forget()
+
+
+def remembers_names(forget: Callable[[], None]) -> None:
+    """Have a cache of what names mean emptied when `set_own_names` changes it."""
+    _remembering.append(forget)
 
 
 @lru_cache(4096)
@@ -83,6 +90,9 @@ def _is_secret(name: str) -> bool:
         or plain in _NAMES
         or (plain.endswith(_ENDS) and not (plain.endswith("token") and _is_cursor(plain)))
     )
+
+
+remembers_names(_is_secret.cache_clear)
 
 
 def _is_cursor(plain: str) -> bool:
@@ -233,10 +243,11 @@ FORMATS: Final = re.compile(
 
 SCHEME: Final = re.compile(r"(?:bearer|basic|token|apikey|digest|negotiate|oauth|dpop|ssws|bot) +(?=\S)", re.IGNORECASE)
 """How the value of an Authorization header begins."""
-_PREFIX = re.compile(
+PREFIXES: Final = (
     r"sk-(?:ant-|proj-|or-v1-|svcacct-|lf-)?|(?:sk|rk|pk|whsec)_(?:live_|test_)?|AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|"
     r"xox[abceoprs]-|xapp-|AIza|(?:gsk|hf|npm|r8|lsv2_pt|lsv2_sk)_|xai-|SG\.|pypi-|hvs\."
 )
+_PREFIX = re.compile(PREFIXES)
 
 
 def prefix_of(key: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import FileError, HttpError, ImportFileError, StatebaseError
 from ..ledger import Ledger, SessionCreated
+from ..privacy import redacted_session
 from ..values import freeze
 from ..wire.exchange import Exchange
 from .grades import notes_of
@@ -33,6 +35,8 @@ class Tally:
     """Records with the same content, and plans and defaults that exist: people edit those."""
     refused: int = 0
     """Records that exist with other content."""
+    redacted: Counter[str] = field(default_factory=Counter)
+    """Places by kind from which secrets and personal data were taken."""
 
 
 class Store:
@@ -57,8 +61,7 @@ class Store:
         """
         from ..cassette import write_plan, write_record
 
-        if session.exchanges:
-            session = _with_http(session)
+        session = self._redacted(_with_http(session) if session.exchanges else session)
         path, is_new = self._place(session)
         self._make_directory()
         self._sweep(path.name.removesuffix(_RECORD))
@@ -76,6 +79,14 @@ class Store:
         if plan_is_new:
             write_plan(plan, session.plan, notes=[*session.notes, *notes_of(session.grade)])
         self._count_file(plan_is_new)
+
+    def _redacted(self, session: ImportedSession) -> ImportedSession:
+        """The session with placeholders, in what it was made of as well; counted."""
+        data = None if session.raw is None else json.loads(session.raw)
+        clean = redacted_session(session.ledger, session.exchanges, data)
+        self.tally.redacted.update(clean.places)
+        raw = session.raw if clean.data is data else json.dumps(clean.data, ensure_ascii=False, indent=1).encode()
+        return replace(session, ledger=clean.ledger, exchanges=clean.exchanges, raw=raw)
 
     def finish(self) -> None:
         """Propose `statebase.yaml`, with every tool that was seen, where the directory has none.
@@ -192,20 +203,11 @@ class Store:
 
 
 def _with_http(session: ImportedSession) -> ImportedSession:
-    """The session with its exchanges freed of secrets, and a record that says that they belong to it."""
-    from ..cassette.redaction import all_known, redacted_exchange
-
-    known: tuple[str, ...] = ()
-    for exchange in session.exchanges:
-        known = all_known(known, exchange.request)
+    """The session with a record that says that its exchanges belong to it."""
     created, *events = session.ledger.events
     if not isinstance(created, SessionCreated):
         raise ImportFileError("the session has no beginning", where=session.name)
-    return replace(
-        session,
-        ledger=Ledger([replace(created, http=True), *events]),
-        exchanges=tuple(redacted_exchange(exchange, known) for exchange in session.exchanges),
-    )
+    return replace(session, ledger=Ledger([replace(created, http=True), *events]))
 
 
 def _content(ledger: Ledger) -> object:

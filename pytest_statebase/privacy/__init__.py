@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from .frames import FrameRedactor
 from .keyfile import key_of
-from .options import RedactionOptions, Rule
+from .options import RedactionOptions, Rule, set_redaction
 from .renumber import renumbered
+from .sessions import RedactedSession, redacted_session
 
-__all__ = ["FrameRedactor", "RedactionOptions", "Rule", "key_of", "renumbered"]
+__all__ = [
+    "FrameRedactor",
+    "RedactedSession",
+    "RedactionOptions",
+    "Rule",
+    "key_of",
+    "redacted_session",
+    "renumbered",
+    "set_redaction",
+]

@@ -12,7 +12,7 @@ from ..cassette.redaction import all_known, redacted_exchange, spellings_of
 from ..events import Event
 from ..wire.exchange import Exchange
 from .hiding import Hiding
-from .options import RedactionOptions
+from .options import RedactionOptions, effective
 from .tokens import Tokens
 from .walk import Walk, cleaned_fields
 
@@ -36,7 +36,7 @@ class FrameRedactor:
     """
 
     def __init__(self, options: RedactionOptions | None = None) -> None:
-        self.options = options or RedactionOptions()
+        self.options = effective(options)
         self._hiding = Hiding(Tokens(self.options.key).of, self.options.rules)
         self._walk = Walk(self._hiding)
         self._known: OrderedDict[str, dict[str, str]] = OrderedDict()
@@ -50,8 +50,8 @@ class FrameRedactor:
     def frame(self, frame: Frame) -> Frame:
         """The frame to be written. What does not change is the very same object.
 
-        frame: a dataclass with `session` or `created`, and events, exchanges and values. Raises what a rule raises, and
-        RecursionError for values that are nested too deeply: such a frame must not be written.
+        frame: a dataclass with `session` or `created`, and events, exchanges and values. Raises what a rule raises:
+        such a frame must not be written.
         """
         session = _session_of(frame)
         self._look_for(self._known.get(session, {}))
@@ -84,10 +84,10 @@ class FrameRedactor:
     def _item(self, value: Any) -> Any:
         kind = type(value)
         if kind is dict or kind is str:
-            return self._walk.value(value)
+            return self._walk.whole(value)
         if kind is Exchange:
             return self.exchange(value)
-        return self._record(value) if kind in _EVENTS else self._walk.value(value)
+        return self._record(value) if kind in _EVENTS else self._walk.whole(value)
 
     def exchange(self, exchange: Exchange) -> Exchange:
         """An exchange to be written. Keys in headers and cookies become `REDACTED`, as a replay's do."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 Finder: TypeAlias = Callable[[str], Iterable[tuple[int, int]]]
@@ -54,3 +54,25 @@ class RedactionOptions:
     """Names of fields, as `order_id` or `state.order.status`."""
     names: Finder | None = None
     """Finds the names of people in a text."""
+
+
+_process = RedactionOptions()
+
+
+def set_redaction(options: RedactionOptions) -> None:
+    """Have everything of this process redacted by these options, beside what is said in each place."""
+    global _process
+    _process = options
+
+
+def effective(options: RedactionOptions | None) -> RedactionOptions:
+    """Options with those of the process."""
+    if options is None or options == _process:
+        return _process
+    return replace(
+        options,
+        rules=tuple(dict.fromkeys((*_process.rules, *options.rules))),
+        strict=_process.strict or options.strict,
+        keep=_process.keep | options.keep,
+        names=options.names or _process.names,
+    )

@@ -24,6 +24,14 @@ def renumbered(ledger: Ledger, exchanges: Iterable[Exchange] = ()) -> tuple[Ledg
     Placeholders are of valid form and belong to the session: the same value is the same one in all its events and
     exchanges, and none of them stands in it otherwise.
     """
+    clean, made, _ = renumbered_with(ledger, exchanges, None)
+    return clean, made
+
+
+def renumbered_with(
+    ledger: Ledger, exchanges: Iterable[Exchange], data: Any
+) -> tuple[Ledger, tuple[Exchange, ...], Any]:
+    """The same with something else that tells of the session."""
     exchanges = tuple(exchanges)
     corpus = _Corpus(ledger, exchanges)
     numbering = _Numbering(Placeholders(_without_tokens(ledger.id), corpus.holds))
@@ -31,8 +39,8 @@ def renumbered(ledger: Ledger, exchanges: Iterable[Exchange] = ()) -> tuple[Ledg
     events = [walk.record(event) for event in ledger.events]
     made = tuple([walk.exchange(exchange) for exchange in exchanges])
     if all(one is other for one, other in zip(events, ledger.events, strict=True)):
-        return ledger, made
-    return Ledger(events), made
+        return ledger, made, walk.whole(data)
+    return Ledger(events), made, walk.whole(data)
 
 
 def _without_tokens(session: str) -> str:
@@ -76,7 +84,7 @@ class _Renumber(Walk):
         self._numbering = numbering
 
     def record(self, event: Event) -> Event:
-        clean: Event = cleaned_fields(event, lambda name, value: self.value(value))
+        clean: Event = cleaned_fields(event, lambda name, value: self.whole(value))
         return clean
 
     def exchange(self, exchange: Exchange) -> Exchange:
@@ -115,7 +123,7 @@ class _Corpus:
         found: list[str] = []
         collect = _Collect(found)
         for event in ledger.events:
-            cleaned_fields(event, lambda name, value: collect.value(value))
+            cleaned_fields(event, lambda name, value: collect.whole(value))
         for exchange in exchanges:
             found.append(exchange.request.url)
             found.append(exchange.request.body.decode("utf-8", "replace"))

@@ -17,6 +17,7 @@ from ..cassette.secrets import (
     is_doubtful_name,
     is_secret_name,
     is_secret_value,
+    remembers_names,
 )
 from ..values import ABSENT, TypedData, fields_of
 from .hiding import Hiding
@@ -29,7 +30,7 @@ _WORDS: Final = re.compile(
 _DIGIT: Final = re.compile(r"\d")
 _ID: Final = re.compile(
     r"(?:[a-z]{0,12}[_-])?[0-9]{1,12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|"
-    r"(?:(?:call|req|msg|run|resp|trace|span|thread|evt|event|order|id)[_-])?[0-9a-f]{12,64}|"
+    r"(?:(?:call|req|msg|run|resp|trace|span|thread|evt|event|order|id)[_-])?(?=[0-9]*[a-f])[0-9a-f]{12,64}|"
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.+Z-]{5,24}"
 )
 """Short ids, UUIDs, check sums and times, which most suspects are."""
@@ -70,6 +71,9 @@ def _flags(name: str) -> int:
     return flags | (_NUMBER if holds_secret_numbers(name) or is_doubtful_name(name) else 0)
 
 
+remembers_names(_flags.cache_clear)
+
+
 class Walk:
     """Takes out of values what a `Hiding` finds.
 
@@ -87,8 +91,39 @@ class Walk:
         self._young: set[str] = set()
         self._old: set[str] = set()
 
+    def whole(self, value: Any) -> Any:
+        """The value without what has to go; depth is no limit."""
+        try:
+            return self.value(value)
+        except RecursionError:
+            return self._deep(value)
+
+    def _deep(self, value: Any) -> Any:
+        """Step by step: for what is deeper than Python recurses, or holds itself."""
+        root: list[Any] = [None]
+        made: dict[int, Any] = {}
+        pending: list[tuple[Any, Any, Any, str]] = [(root, 0, value, "")]
+        while pending:
+            into, place, item, name = pending.pop()
+            kind = type(item)
+            if id(item) in made:
+                into[place] = made[id(item)]
+            elif kind is dict:
+                inside: dict[Any, Any] = {}
+                into[place] = made[id(item)] = inside
+                for key, inner in item.items():
+                    clean = self.text(key) if type(key) is str else key
+                    inside[clean] = None
+                    pending.append((inside, clean, inner, key if type(key) is str else name))
+            elif kind is list:
+                into[place] = made[id(item)] = [None] * len(item)
+                pending += [(into[place], at, inner, name) for at, inner in enumerate(item)]
+            else:
+                into[place] = self.value(item, name)
+        return root[0]
+
     def value(self, value: Any, name: str = "") -> Any:
-        """The value without what has to go. name: the key under which it stands."""
+        """The same for what is not too deep. name: the key under which it stands."""
         kind = type(value)
         if kind is str:
             return self.text(value, name)

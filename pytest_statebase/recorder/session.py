@@ -26,6 +26,7 @@ from ..engine.web.stateapi import api_hosts as hosts_of_api
 from ..errors import AgentError, UnstorableError
 from ..events import timestamp
 from ..ledger import Event, Ledger, SessionCreated, SessionEnded, ToolCalled, TurnAdded, TurnStarted
+from ..privacy import redacted_session
 from ..statebase import LocalClient, RunningTurn
 from ..values import ABSENT, copy_value
 from ..wire.doors import Decision
@@ -35,7 +36,6 @@ from ..wire.hosts import Hosts
 from ..wire.intercept import intercepted
 from .calls import Calls, Live, inside, numbers, woven
 from .logged import with_log
-from .masking import without_secrets
 from .traffic import Traffic
 
 
@@ -55,10 +55,11 @@ def record_session(
 
     agent: as for `replay`. inputs: what the user says, None for a turn in which the agent speaks first.
     tools: patterns such as `myapp.tools:*`. state: the initial state, version 0.
-    http: filled with the HTTP exchanges of agent and tools, secrets taken out; `write_http` stores them. The record
-    says that they belong to it, and is not replayed without their file.
+    http: filled with the HTTP exchanges of agent and tools; `write_http` stores them. The record says that they belong
+    to it, and is not replayed without their file.
     api_hosts: further hosts of StateBase, besides api.statebase.org. Requests there are answered from this session
     without reaching the service: an agent on the `statebase` package is recorded through it.
+    Secrets and personal data are replaced by placeholders, in the exchanges as well.
     Returns the ledger; `write_record` stores it. An exception of the agent is recorded as its turn's error.
     """
     recording = _Recording(
@@ -71,12 +72,13 @@ def record_session(
         for said in inputs:
             stub_kin()
             recording.turn(said, stack)
-    exchanges = recording.traffic.exchanges() if http is not None else []
-    if http is not None:
-        http.extend(exchanges)
+    exchanges = recording.traffic.exchanges()
     for text in recording.api.warnings:
         warnings.warn(text, stacklevel=2)
-    return recording.finished(with_http=bool(exchanges))
+    clean = redacted_session(recording.finished(with_http=bool(exchanges) and http is not None), exchanges)
+    if http is not None:
+        http.extend(clean.exchanges)
+    return clean.ledger
 
 
 class _Recording:
@@ -171,7 +173,6 @@ class _Recording:
         if isinstance(created, SessionCreated):
             created = replace(created, http=with_http)
         events = [created, *events, SessionEnded("completed", at=timestamp())]
-        events = list(without_secrets(events, self.traffic.secrets))
         return Ledger(with_servers(recorded_servers(self), events))
 
     def _awaited(self, awaitable: Any, stack: ExitStack) -> Any:

@@ -1,4 +1,4 @@
-"""The HTTP exchanges of a session that is being recorded."""
+"""The HTTP exchanges of a session that is being recorded, as they were made."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..cassette.redaction import Echoes, all_known, redacted_exchange
 from ..events import timestamp
 from ..wire.doors import Live
 from ..wire.exchange import Exchange, Request, Response
@@ -40,30 +39,26 @@ def without_bodies(exchange: Exchange) -> Exchange:
 
 
 class Traffic:
-    """Lets every request out and keeps it with what came back, secrets taken out, in the order of the requests."""
+    """Lets every request out and keeps it with what came back, in the order of the requests."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: list[Exchange | None] = []
-        self.secrets: Echoes = ()
-        """Keys that a request had in its headers."""
 
     def let_out(self, request: Request, turn: int, during: int | None) -> Live:
         """turn: its number; during: the position of the tool call, from 0, inside of which the request is made."""
         with self._lock:
-            self.secrets = all_known(self.secrets, request)
             place = len(self._kept)
             self._kept.append(None)
 
         def keep(exchange: Exchange) -> None:
-            clean = redacted_exchange(exchange)
             with self._lock:
-                self._kept[place] = clean
+                self._kept[place] = exchange
 
         told = timed(turn, during, keep)
         return Live(lambda answer: told(request, answer))
 
     def exchanges(self) -> list[Exchange]:
-        """What came to an end, without the keys of any of them."""
+        """What came to an end."""
         with self._lock:
-            return [redacted_exchange(exchange, self.secrets) for exchange in self._kept if exchange is not None]
+            return [exchange for exchange in self._kept if exchange is not None]

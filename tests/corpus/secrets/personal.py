@@ -58,6 +58,11 @@ def personal() -> Iterator[Case]:
         yield Case("phone", f"under {name}", value, {"customer": {name: value}})
     yield Case("phone", "as a number", "4930901820", {"phone": 4930901820})
     yield Case("card", "as a number", card("4539", 16, ""), {"card_number": int(card("4539", 16, ""))})
+    for begin, size in (("4539", 16), ("3782", 15), ("3056", 14)):
+        digits = card(begin, size, "")
+        yield Case("card", f"alone, {size} digits", digits, {"text": digits})
+    yield Case("iban", "alone", iban("DE", 18, 0), [iban("DE", 18, 0)])
+    yield Case("phone", "alone", "+4930901820", ["+4930901820"])
     yield Case("iban", "in lower case", iban("DE", 18, 0).lower(), {"note": f"to {iban('DE', 18, 0).lower()} please"})
     for name, value, carrier in _odd_mails():
         yield Case("email", name, value, carrier)
