@@ -19,6 +19,7 @@ _COMMANDS = {
     "show": "show",
     "timeline": "timeline",
     "status": "status",
+    "doctor": "doctor",
     "expect": "expect",
     "explain": "explain",
     "compare": "compare",
