@@ -95,8 +95,8 @@ def write_status(directory: Path, name: str, status: Mapping[str, Any]) -> None:
 def read_statuses(directory: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """What the processes that write, or wrote, to a directory of journals told of themselves, oldest first.
 
-    Each is `{pid, started, at, ended, journal, queue, kept, lost, cut_sessions, uncopied, removed_journals, troubles}`
-    with `file`; one that cannot be read has only `file` and `unreadable`, the reason.
+    Each is `{pid, started, at, ended, journal, queue, redacted, kept, lost, cut_sessions, uncopied, removed_journals,
+    troubles}` with `file`; one that cannot be read has only `file` and `unreadable`, the reason.
     """
     return [_status(path) for path in sorted(Path(directory).glob(f"*{STATUS_SUFFIX}"))]
 

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -81,6 +81,8 @@ class Writer:
         self._lock = threading.RLock()
         self._queue: SimpleQueue[_Item | threading.Event] = SimpleQueue()
         self._frames = self._bytes = 0
+        self._most_frames = self._most_bytes = 0
+        """That ever waited."""
         self._cut: dict[str, None] = {}
         """Sessions of which nothing more is taken."""
         self._broken: dict[str, None] = {}
@@ -119,6 +121,8 @@ class Writer:
                     self._start()
                 self._frames += 1
                 self._bytes += size
+                self._most_frames = max(self._most_frames, self._frames)
+                self._most_bytes = max(self._most_bytes, self._bytes)
                 self._queue.put(_Item(frame, kept, size, is_plain))
                 if type(frame) is SessionClosed:
                     self._cut.pop(frame.session, None)
@@ -389,7 +393,13 @@ class Writer:
             "at": timestamp(),
             "ended": ended,
             "journal": journal.name if journal else None,
-            "queue": {"frames": frames, "bytes": size},
+            "queue": {
+                "frames": frames,
+                "bytes": size,
+                "most_frames": self._most_frames,
+                "most_bytes": self._most_bytes,
+            },
+            "redacted": _counts_of(self._redact),
             **self.counts.told(),
         }
         try:
@@ -413,6 +423,12 @@ _REASONS = {
     "too large": "a turn is larger than may be kept",
 }
 _writers: weakref.WeakSet[Writer] = weakref.WeakSet()
+
+
+def _counts_of(redact: object) -> dict[str, int]:
+    """In how many places a redactor took something out, by kind, where it counts that."""
+    counts = getattr(getattr(redact, "__self__", redact), "counts", None)
+    return {str(kind): int(count) for kind, count in counts.items()} if isinstance(counts, Mapping) else {}
 
 
 def _is_content(frame: Frame) -> bool:

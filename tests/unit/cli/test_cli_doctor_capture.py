@@ -17,6 +17,8 @@ from click.testing import Result
 
 from pytest_statebase.frames import Frame
 from pytest_statebase.journal import Limits, Writer
+from pytest_statebase.ledger import ToolCalled
+from pytest_statebase.privacy import FrameRedactor
 from tests.journals import session, write_journal
 
 Run = Callable[..., Result]
@@ -165,6 +167,16 @@ def test_what_was_taken_out_and_how_much_waited(captured: Path, run: Run) -> Non
     told = {what: state for state, what, _ in findings(run, captured)}
     assert told["taken out before anything was written: 1 card number, 12 e-mail address"] == "ok"
     assert told["at most 9,000 frames waited to be written; by default 10,000 may"] == "look"
+
+
+def test_what_a_writer_tells_of_its_redactor_and_its_queue(captured: Path, run: Run) -> None:
+    writer = Writer("captured", redact=FrameRedactor().frame)
+    for frame in session("three", [ToolCalled("mail", {"to": "kim.lee@corp-mail.com"}, "ok")]):
+        writer.put(frame)
+    writer.stop(60)
+    told = {what: state for state, what, _ in findings(run, captured)}
+    assert told["taken out before anything was written: 1 email"] == "ok"
+    assert any(state == "ok" and what.endswith("waited to be written") for what, state in told.items())
 
 
 @pytest.mark.parametrize(
