@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...values import ABSENT
+
 _TEXTS = frozenset({"text", "input_text", "output_text", "refusal", "summary_text"})
 _REASONING = frozenset({"thinking", "reasoning", "reasoning_content", "redacted_thinking", "reasoningContent"})
 _CALLS = frozenset(
@@ -72,7 +74,8 @@ class Pieces:
         if text is not None and (kind is None or kind in _TEXTS):
             self.parts.append({"type": "text", "text": text})
         elif kind in _TEXTS:
-            return False
+            # Its words were not kept.
+            return not _has_content(block)
         elif kind is not None:
             self.parts.append({**block, "type": kind})
         else:
@@ -103,11 +106,11 @@ def call_of(block: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def result_of(block: Mapping[str, Any], *, failed: bool = False) -> dict[str, Any]:
     """A result as a message of the role `tool`."""
-    content = next((block[key] for key in _OUTPUTS if key in block), None)
+    content = next((block[key] for key in _OUTPUTS if key in block), ABSENT)
     inner = content if isinstance(content, Mapping) and "type" in content else {}
     if inner.keys() == {"type", "value"}:
         content, failed = inner["value"], failed or str(inner["type"]).startswith("error")
-    message: dict[str, Any] = {"role": "tool", "content": plain_result(content)}
+    message: dict[str, Any] = {"role": "tool"} | ({} if content is ABSENT else {"content": plain_result(content)})
     if (name := _first(block, _NAMES)) is not None:
         message["name"] = str(name)
     if (call := _id(block)) is not None:
@@ -205,6 +208,10 @@ def _text(block: Any) -> str | None:
         if isinstance(value, str):
             return value
     return None
+
+
+def _has_content(block: Mapping[str, Any]) -> bool:
+    return any(block.get(key) is not None for key in ("text", "content", "refusal"))
 
 
 def _is_code(block: Mapping[str, Any]) -> bool:

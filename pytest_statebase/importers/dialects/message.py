@@ -67,7 +67,8 @@ def _tool_messages(raw: Mapping[str, Any], content: Any) -> list[dict[str, Any]]
         pieces = Pieces()
         if all(isinstance(block, Mapping) and pieces.take(block) for block in content) and pieces.results:
             return pieces.results
-    message: dict[str, Any] = {"role": "tool", "content": plain_result(content)}
+    is_there = content is not None or any(key in raw for key in _CONTENTS)
+    message: dict[str, Any] = {"role": "tool"} | ({"content": plain_result(content)} if is_there else {})
     call = next((raw[key] for key in ("tool_call_id", "toolCallId", "call_id") if raw.get(key)), None)
     name = next((raw[key] for key in ("name", "tool_name", "toolName") if raw.get(key)), None)
     message |= {"tool_call_id": str(call)} if call is not None else {}

@@ -16,6 +16,8 @@ from ..files import inside
 _HEX = re.compile(r"(?:0x)?([0-9a-fA-F]{16}|[0-9a-fA-F]{32})")
 _DIGITS = re.compile(r"-?[0-9]{1,39}")
 _DEPTH = 100
+_HIDDEN = "__REDACTED__"
+"""What OpenInference writes for what it was told to hide."""
 _KINDS = ("stringValue", "intValue", "doubleValue", "boolValue", "arrayValue", "kvlistValue", "bytesValue")
 _SNAKE = {"string_value": "stringValue", "int_value": "intValue", "double_value": "doubleValue"}
 _SNAKE |= {"bool_value": "boolValue", "array_value": "arrayValue", "kvlist_value": "kvlistValue"}
@@ -130,14 +132,13 @@ def log_of(raw: Any) -> RawLog | None:
 
 
 def attributes_of(raw: Any) -> dict[str, Any]:
-    """Attributes by key, whether they stand as a mapping or as a list of key and value."""
+    """Attributes by key, whether they stand as a mapping or as a list of key and value; hidden ones left out."""
     if isinstance(raw, Mapping):
-        return {str(key): value_of(value) for key, value in raw.items()}
-    found: dict[str, Any] = {}
-    for item in raw if isinstance(raw, list) else ():
-        if isinstance(item, Mapping) and isinstance(item.get("key"), str):
-            found[item["key"]] = value_of(item.get("value"))
-    return found
+        found = {str(key): value_of(value) for key, value in raw.items()}
+    else:
+        items = [item for item in raw if isinstance(item, Mapping)] if isinstance(raw, list) else []
+        found = {item["key"]: value_of(item.get("value")) for item in items if isinstance(item.get("key"), str)}
+    return {key: value for key, value in found.items() if value != _HIDDEN}
 
 
 def value_of(raw: Any, depth: int = _DEPTH) -> Any:

@@ -36,7 +36,7 @@ _OUT_ANY = (
     "traceloop.entity.output",
     "output",
 )
-_LAST_WORD = len("-Infinity")
+_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 _DETAILS = "gen_ai.client.inference.operation.details"
 _ROLES = {
     "gen_ai.system.message": "system",
@@ -55,7 +55,8 @@ def is_cut(value: Any) -> bool:
     try:
         json.loads(value)
     except json.JSONDecodeError as error:
-        return error.msg.startswith("Unterminated") or error.pos >= len(value.rstrip()) - _LAST_WORD
+        rest = value[error.pos :].strip()
+        return error.msg.startswith("Unterminated") or any(word.startswith(rest) for word in _WORDS)
     except (ValueError, RecursionError):
         return False
     return False
@@ -72,7 +73,7 @@ def given(span: RawSpan, *, raw: bool) -> tuple[Any, bool]:
     for key in _IN_JSON:
         if key in attributes:
             cut = cut or is_cut(attributes[key])
-            found = None if is_cut(attributes[key]) else _messages(attributes[key], "user")
+            found = None if is_cut(attributes[key]) else _messages(decoded(attributes[key]), "user")
             if found:
                 return [*_instructions(attributes), *found], False
     spread = nested(attributes, "llm.input_messages"), nested(attributes, "gen_ai.prompt")
@@ -96,7 +97,7 @@ def gave(span: RawSpan, *, raw: bool) -> tuple[Any, bool]:
     for key in _OUT_JSON:
         if key in attributes:
             cut = is_cut(attributes[key])
-            found = None if cut else _messages(attributes[key], "assistant")
+            found = None if cut else _messages(decoded(attributes[key]), "assistant")
             if found:
                 return found[:1] if _are_choices(attributes[key]) else found, False
     spread = nested(attributes, "llm.output_messages"), nested(attributes, "gen_ai.completion")

@@ -20,8 +20,7 @@ def grade_of(ledger: Ledger, conversation: Conversation, blank: list[str]) -> Gr
     blind = all(turn.is_opening for turn in ledger.turns)
     mute = all(turn.output is ABSENT and turn.error is None for turn in ledger.turns)
     if blind and mute:
-        tracer = _tracer(conversation)
-        return graded([reason("no-content", tracer), *_others(reasons)], unusable=True)
+        return graded([reason("no-content", conversation.tracer), *_others(reasons)], unusable=True)
     return graded(reasons, unusable=blind)
 
 
@@ -30,7 +29,7 @@ def _others(reasons: list[Reason]) -> Iterator[Reason]:
 
 
 def _reasons(ledger: Ledger, conversation: Conversation, blank: list[str]) -> Iterator[Reason]:
-    tracer = _tracer(conversation)
+    tracer = conversation.tracer
     turns = ledger.turns
     calls = [call for turn in turns for call in turn.calls]
     lacking = {
@@ -48,10 +47,6 @@ def _reasons(ledger: Ledger, conversation: Conversation, blank: list[str]) -> It
             yield reason(flaw, tracer, f"{count} span{'' if count == 1 else 's'}")
     if conversation.orphans and any(lacking.values()):
         yield reason("missing-spans", tracer, f"{conversation.orphans} without the span around")
-
-
-def _tracer(conversation: Conversation) -> str:
-    return next((span.tracer for span in conversation.spans if span.tracer), "")
 
 
 def _is_mute(turn: Turn) -> bool:

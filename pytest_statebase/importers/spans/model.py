@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -84,6 +85,13 @@ class Conversation:
     def spans(self) -> list[Span]:
         """All spans, trace by trace."""
         return [span for turn in self.turns for span in turn]
+
+    @property
+    def tracer(self) -> str:
+        """Whose spans most of the calls, models and agents among them are; `""` where that is not known."""
+        known = [span for span in self.spans if span.tracer]
+        told = Counter(span.tracer for span in known if span.kind != "other") or Counter(span.tracer for span in known)
+        return told.most_common(1)[0][0] if told else ""
 
 
 def moment(time: str | None) -> float | None:

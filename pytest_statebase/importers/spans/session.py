@@ -53,7 +53,7 @@ def _session(conversation: Conversation, name: str | None, metadata: Mapping[str
         agent=next((span.agent for span in spans if span.agent is not None), None),
         user=next((span.user for span in spans if span.user is not None), None),
         at=next((span.began for span in spans if span.began is not None), None),
-        metadata={**({"tracer": spans[0].tracer} if spans[0].tracer else {}), **metadata},
+        metadata={**({"tracer": conversation.tracer} if conversation.tracer else {}), **metadata},
         end_at=max((span.ended for span in spans if span.ended is not None), default=None),
     )
     messages = list(_messages(reading, calls))
