@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_statebase.errors import ImportFileError
 from pytest_statebase.importers import ImportedSession, import_file
+from pytest_statebase.importers.spans.reasons import REASONS
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 START = 1_760_000_000_000_000_000
@@ -107,3 +108,15 @@ def told(found: ImportedSession) -> list[tuple[Any, list[tuple[Any, ...]], Any]]
 
 def _content(output: Any) -> Any:
     return output["content"] if isinstance(output, Mapping) else output
+
+
+def graded(found: ImportedSession) -> tuple[str, dict[str, str]]:
+    """The level of a session as far as its conversation goes, and by kind of a reason what would mend it.
+
+    What its model calls lack, for a replay with recorded models, is not told.
+    """
+    assert found.grade is not None
+    reasons = {reason.kind: reason.remedy for reason in found.grade.reasons if reason.kind in REASONS}
+    if found.grade.level == "unusable":
+        return "unusable", reasons
+    return "partial" if reasons else "replayable", reasons

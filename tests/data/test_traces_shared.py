@@ -16,7 +16,7 @@ from pytest_statebase import replay
 from pytest_statebase.cassette import Cassette
 from pytest_statebase.importers import ImportedSession
 from pytest_statebase.testing import Reenact
-from tests.tracing import session, told
+from tests.tracing import graded, session, told
 
 DATA = Path(os.environ.get("STATEBASE_DATA", ""))
 pytestmark = pytest.mark.skipif(
@@ -66,8 +66,7 @@ def test_the_four_frameworks_agree_on_tools_and_results() -> None:
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_a_trace_of_any_agent_replays_unchanged(framework: str) -> None:
     found = of(framework)
-    assert found.grade is not None
-    assert (found.grade.level, found.grade.reasons) == ("replayable", ())
+    assert graded(found) == ("replayable", {})
     cassette = Cassette.from_ledger(found.ledger)
     assert replay(cassette, Reenact(cassette)).verdicts == {"unchanged": 1}
 
@@ -83,8 +82,7 @@ def test_a_trace_of_any_agent_replays_unchanged(framework: str) -> None:
 def test_the_dialects_of_a_call_of_a_model_agree_and_replay_unchanged(name: str) -> None:
     found = session(DATA / "openinference" / f"{name}.json")
     assert told(found) == WEATHER
-    assert found.grade is not None
-    assert found.grade.level == "replayable"
+    assert graded(found) == ("replayable", {})
     cassette = Cassette.from_ledger(found.ledger)
     assert replay(cassette, Reenact(cassette)).verdicts == {"unchanged": 1}
 
@@ -93,5 +91,4 @@ def test_a_tools_span_alone_is_unusable() -> None:
     found = session(DATA / "openinference" / "otel_genai_tool_execution_span.json")
     ((asked, ((tool, arguments, result),), _),) = told(found)
     assert (asked, tool, arguments, result["status"]) == ("", "get_weather", {"city": "New York"}, "success")
-    assert found.grade is not None
-    assert (found.grade.level, [reason.kind for reason in found.grade.reasons]) == ("unusable", ["no-content"])
+    assert (graded(found)[0], set(graded(found)[1])) == ("unusable", {"no-content"})

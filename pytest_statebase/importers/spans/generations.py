@@ -66,10 +66,9 @@ def _places(events: list[Event]) -> tuple[dict[str, int], dict[str, tuple[int, i
 def _outermost(told: Told) -> Iterator[Span]:
     """Those that tell what was said, and those of which nothing is known, neither inside nor around them."""
     telling = {span.id for span in told.generations if span.kind == "generation"}
-    around = {above.id for span in told.generations for above in told.tree.above(span)}
-    every = {span.id for span in told.spans if span.kind == "generation"}
+    around = told.tree.around({span.id for span in told.generations})
+    inside = told.tree.nearest(lambda span: span.id if span.kind == "generation" else None)
     for span in told.spans:
-        if span.id in telling or (
-            span.id in every - around and not any(above.id in every for above in told.tree.above(span))
-        ):
+        is_blank = span.kind == "generation" and span.id not in around and span.id not in inside
+        if span.id in telling or is_blank:
             yield span

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
 from .model import Span
@@ -41,13 +41,6 @@ class Tree:
         """Each span once, in the order in which they came."""
         return list(self._by_id.values())
 
-    def above(self, span: Span) -> Iterator[Span]:
-        """The spans that hold a span, the nearest first. For all spans of a trace, ask `nearest` or `outermost`."""
-        parent = self._parents.get(span.id)
-        while parent is not None:
-            yield self._by_id[parent]
-            parent = self._parents.get(parent)
-
     def nearest(self, pick: Callable[[Span], T | None]) -> dict[str, T]:
         """By span: what `pick` gives for the nearest span above for which it gives anything."""
         return self._inherited(pick, inner=True)
@@ -59,6 +52,15 @@ class Tree:
             own = pick(span)
             if span.id not in found and own is not None:
                 found[span.id] = own
+        return found
+
+    def around(self, ids: Collection[str]) -> set[str]:
+        """Which spans hold any of some others."""
+        found: set[str] = set()
+        for span in reversed(self._downwards()):
+            parent = self._parents.get(span.id)
+            if parent is not None and (span.id in ids or span.id in found):
+                found.add(parent)
         return found
 
     def _inherited(self, pick: Callable[[Span], T | None], *, inner: bool) -> dict[str, T]:

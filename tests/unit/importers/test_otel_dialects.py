@@ -12,7 +12,7 @@ import pytest
 from pytest_statebase import replay
 from pytest_statebase.cassette import Cassette
 from pytest_statebase.testing import Reenact
-from tests.tracing import event, otlp, session, span, told, write
+from tests.tracing import event, graded, otlp, session, span, told, write
 
 ASKED, ANSWER = "Where is order 7?", "It was delivered."
 ARGUMENTS, RESULT = {"order": 7}, {"status": "delivered"}
@@ -239,8 +239,7 @@ DIALECTS: dict[str, Callable[[], dict[str, Any]]] = {
 def test_every_dialect_tells_the_same_session(dialect: str, tmp_path: Path) -> None:
     found = session(write(tmp_path / "visit.json", DIALECTS[dialect]()))
     assert told(found) == SPOKEN
-    assert found.grade is not None
-    assert (found.grade.level, found.grade.reasons) == ("replayable", ())
+    assert graded(found) == ("replayable", {})
     assert found.ledger.versions == []
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_statebase.importers import ImportedSession
 from pytest_statebase.importers.spans.reasons import REASONS, reason
-from tests.tracing import otlp, session, span, told, write
+from tests.tracing import graded, otlp, session, span, told, write
 
 ASKED = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}])
 ANSWERED = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "Hello"}], "finish_reason": "stop"}])
@@ -19,12 +19,6 @@ CALLED = json.dumps(
 )
 CHAT = {"gen_ai.operation.name": "chat"}
 TOOL = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c1"}
-
-
-def graded(found: ImportedSession) -> tuple[str, dict[str, str]]:
-    """The level, and by kind what would mend it."""
-    assert found.grade is not None
-    return found.grade.level, {reason.kind: reason.remedy for reason in found.grade.reasons}
 
 
 def asked(*, ask: str | None = ASKED, answer: str | None = ANSWERED, at: float = 1, **more: Any) -> dict[str, Any]:

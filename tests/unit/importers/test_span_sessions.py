@@ -15,7 +15,7 @@ from pytest_statebase.importers.spans import Span, conversations_of, session_of_
 from pytest_statebase.ledger import Said, ToolCalled
 from pytest_statebase.testing import Reenact
 from pytest_statebase.values import ABSENT
-from tests.tracing import told
+from tests.tracing import graded, told
 
 
 def clock(second: float) -> str:
@@ -62,11 +62,6 @@ def gives(content: Any, id: str | None = None) -> dict[str, Any]:
 def one(*spans: Span) -> ImportedSession:
     (conversation,) = conversations_of(spans, "f.json")
     return session_of_spans(conversation)
-
-
-def level(found: ImportedSession) -> str:
-    assert found.grade is not None
-    return found.grade.level
 
 
 def test_history_that_is_repeated_counts_once_over_traces() -> None:
@@ -167,7 +162,7 @@ def test_results_without_a_tools_span_come_from_the_next_call_of_the_model() -> 
     ]
     found = one(agent(), *spans)
     assert told(found) == [("hi", [("look", {"x": 1}, "A"), ("look", {"x": 2}, "B")], "ok")]
-    assert level(found) == "replayable"
+    assert graded(found) == ("replayable", {})
 
 
 def test_ids_that_repeat_belong_to_the_nearest_call() -> None:
@@ -190,9 +185,8 @@ def test_a_result_that_is_not_there_is_absent_and_the_session_partial() -> None:
     found = one(*spans)
     assert told(found) == [("hi", [("look", {}, ABSENT)], "ok")]
     assert found.grade is not None
-    assert [(reason.kind, reason.text) for reason in found.grade.reasons] == [
-        ("no-results", "the results of calls were not kept (1 of look)")
-    ]
+    assert found.grade.reasons[0].text == "the results of calls were not kept (1 of look)"
+    assert (graded(found)[0], set(graded(found)[1])) == ("partial", {"no-results"})
     added = found.ledger.turns[0].added
     assert added is not None
     assert not added.interrupted
@@ -302,7 +296,7 @@ def test_without_models_the_spans_of_the_whole_tell_turns() -> None:
     ]
     found = one(*spans)
     assert told(found) == [("one", [("look", {}, "A")], "first"), ("two", [], "2")]
-    assert level(found) == "replayable"
+    assert graded(found) == ("replayable", {})
 
 
 def test_an_agent_that_raised_ends_its_turn_with_the_error() -> None:
@@ -334,7 +328,7 @@ def test_a_tool_that_raised_and_one_that_says_so() -> None:
 
 def test_a_result_that_is_null_was_recorded() -> None:
     found = one(agent(input="hi", output="ok"), tool("put", 1, input={}, output=None))
-    assert level(found) == "replayable"
+    assert graded(found) == ("replayable", {})
     assert told(found) == [("hi", [("put", {}, None)], "ok")]
 
 
