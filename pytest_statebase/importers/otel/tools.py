@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...values import ABSENT
+from ..dialects.blocks import plain_result
 from ..logged import arguments, decoded, result
 from .attributes import NOTHING, first
 from .raw import RawSpan
@@ -59,8 +60,7 @@ def result_of(span: RawSpan) -> tuple[Any, bool]:
     value, cut = _find(span, _RESULTS)
     if value is NOTHING:
         value = _told(span, "gen_ai.choice")
-    if value is NOTHING:
-        return ABSENT, cut
+        return (ABSENT if value is NOTHING else plain_result(decoded(value))), cut
     if "gen_ai.output" in attributes and "gen_ai.tool.args" in attributes and value == "{}":
         # any-agent writes this for a tool that returned None.
         return None, cut
