@@ -13,11 +13,13 @@ from .captured import captured_sessions, is_captured
 from .chat import ledger_from_messages
 from .files import inside, read_documents, stem_of
 from .hooked import ImportHook, sessions_of_hook
+from .inspect import is_archive, is_log, read_archive, samples_of
 from .messages import time_text
 from .model import Facts, ImportedSession, SessionFile
 from .names import Names, safe_name
 from .proposal import first_words, propose_plan
 from .service import Pulled, session_from
+from .tapeagents import cache_session, is_cached_call, is_tape, tape_session
 from .tau import tau2_session, tau_session
 from .traced import SOURCES, Source, conversations_in, source_of, traced_session
 
@@ -29,8 +31,8 @@ _NOT_METADATA = frozenset({*_IDS, *_AGENTS, "messages", "metadata", "user_id", "
 _REMEDY = (
     "Known are lists of chat messages, mappings with `messages`, JSON Lines of either, and the result files of "
     "tau-bench (`traj`) and tau2-bench (`simulations`), what `pytest-statebase pull` kept (`NAME.pulled.json`), "
-    "exports of Langfuse, runs of LangSmith, traces of OpenTelemetry (OTLP/JSON), and the journals of a capture "
-    "(`NAME.journal`), or a directory of them."
+    "exports of Langfuse, runs of LangSmith, traces of OpenTelemetry (OTLP/JSON), tapes of TapeAgents, logs of "
+    "inspect_ai, and the journals of a capture (`NAME.journal`), or a directory of them."
 )
 
 
@@ -53,6 +55,10 @@ def detect(data: Any) -> str | None:
     if isinstance(data, Mapping):
         if "pulled" in data:
             return "statebase"
+        if is_log(data):
+            return "inspect_ai"
+        if is_tape(data) or is_cached_call(data):
+            return "tapeagents"
         if isinstance(data.get("simulations"), list):
             return "tau2-bench"
         return "tau-bench" if "traj" in data else "chat" if "messages" in data or "role" in data else None
@@ -78,7 +84,7 @@ def import_file(path: str | Path, *, hook: ImportHook | None = None) -> SessionF
     own = sessions_of_hook(hook, path, _of_project) if hook is not None else None
     if own is not None:
         return SessionFile(path, "project", len(own), iter(own))
-    found = list(_found(read_documents(path), path))
+    found = list(_found(read_archive(path) if is_archive(path) else read_documents(path), path))
     if not found:
         raise ImportFileError("holds no session", where=str(path), remedy=_REMEDY)
     formats = {session.format for session in found if isinstance(session, _Found)}
@@ -94,6 +100,10 @@ def _found(documents: list[tuple[str, Any]], path: Path) -> Iterator[_Found | Im
     for source in SOURCES:
         if source.format in of_tracers:
             yield from _traced(of_tracers[source.format], source, path)
+    cached = [(document, where) for where, document in rest if is_cached_call(document)]
+    if cached:
+        yield _Found("tapeagents", partial(cache_session, cached))
+        rest = [(where, document) for where, document in rest if not is_cached_call(document)]
     for where, document in _joined(rest, path):
         yield from _find(document, where, path)
 
@@ -129,6 +139,12 @@ def _joined(documents: list[tuple[str, Any]], path: Path) -> list[tuple[str, Any
 def _find(document: Any, where: str, path: Path) -> Iterator[_Found | ImportFileError]:
     if isinstance(document, ImportFileError):
         yield document
+    elif is_log(document):
+        for read_sample in samples_of(document, where):
+            if isinstance(read_sample, ImportFileError):
+                yield read_sample
+            else:
+                yield _Found("inspect_ai", lambda _, read_sample=read_sample: read_sample())  # type: ignore[misc]
     elif isinstance(document, list) and document and not any(_is_message(item) for item in document):
         for index, item in enumerate(document):
             yield _session_of(item, inside(where, index), path)
@@ -147,6 +163,8 @@ def _is_message(item: Any) -> bool:
 
 
 def _session_of(item: Any, where: str, path: Path) -> _Found | ImportFileError:
+    if is_tape(item):
+        return _Found("tapeagents", partial(tape_session, item, where))
     match item:
         case {"pulled": _}:
             return _Found("statebase", lambda _: session_from(Pulled.parse(item, where), where).imported)

@@ -48,6 +48,8 @@ class ImportedSession:
     """How far it can be replayed; None where the format holds all that a replay needs."""
     exchanges: tuple[Exchange, ...] = ()
     """Its HTTP exchanges and model calls, for `NAME.http.yaml`."""
+    has_plan: bool = True
+    """False for calls without a conversation, whose record answers other sessions and is not replayed itself."""
 
 
 @dataclass(frozen=True, slots=True)

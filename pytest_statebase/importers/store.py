@@ -76,9 +76,10 @@ class Store:
         self.count(session.ledger)
         plan = path.with_name(path.name.removesuffix(_RECORD) + ".session.yaml")
         plan_is_new = not plan.exists()
-        if plan_is_new:
+        if plan_is_new and session.has_plan:
             write_plan(plan, session.plan, notes=[*session.notes, *notes_of(session.grade)])
-        self._count_file(plan_is_new)
+        if session.has_plan:
+            self._count_file(plan_is_new)
 
     def _redacted(self, session: ImportedSession) -> ImportedSession:
         """The session with placeholders, in what it was made of as well; counted."""

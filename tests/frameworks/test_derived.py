@@ -130,8 +130,7 @@ def test_another_prompt_goes_unnoticed_only_where_the_trace_has_none(bench: Benc
         for span in spans_of(bench)
     ]
     session = imported(spans)
-    assert session.grade is not None
-    assert [reason.kind for reason in session.grade.reasons] == ["no-system-text"]
+    assert session.notes[-1] == "5 of 5 of them tell no system text: another one goes unnoticed."
     bench.unchanged(stored(bench, session), changed(with_openai.Chat))
 
 

@@ -54,7 +54,7 @@ _REASONS = {
         "Record the session with `record_session` or `capture`, which keep the requests themselves",
     ),
 }
-_NOTES = ("The model calls (NAME.http.yaml) are derived from the trace: they answer whatever request says the same.",)
+_NOTE = "The model calls (NAME.http.yaml) are derived from the trace: they answer whatever request says the same."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Made:
 
     exchanges: tuple[Exchange, ...] = ()
     reasons: tuple[Reason, ...] = ()
-    """Why some are missing, and what a replay cannot notice."""
+    """Why some are missing."""
     notes: tuple[str, ...] = ()
     """Lines for the top of the plan."""
 
@@ -88,10 +88,10 @@ def model_calls(generations: Iterable[tuple[Span, int, int | None]]) -> Made:
         for kind, number in missing.items()
     ]
     blind = sum("system" in (one.derived or ()) for one in exchanges)
+    notes = [_NOTE] if exchanges else []
     if blind:
-        text = f"{blind} of {count} model calls have no system text: a replay does not notice that another one is used"
-        reasons.append(Reason("no-system-text", text, "Have the tracer record system instructions, if there are any"))
-    return Made(tuple(exchanges), tuple(reasons), _NOTES if exchanges else ())
+        notes.append(f"{blind} of {len(exchanges)} of them tell no system text: another one goes unnoticed.")
+    return Made(tuple(exchanges), tuple(reasons), tuple(notes))
 
 
 def exchange_of(span: Span, *, turn: int, during: int | None = None) -> Exchange | str:

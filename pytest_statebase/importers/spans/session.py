@@ -13,7 +13,6 @@ from ..chat import ledger_from_parsed
 from ..grades import with_reasons
 from ..messages import Message, Request
 from ..model import Facts, ImportedSession
-from ..modelcalls import model_calls
 from ..proposal import first_words, propose_plan
 from .content import spoken, structure
 from .generations import marked, placed_generations, without_marks
@@ -45,6 +44,8 @@ def session_of_spans(
 
 
 def _session(conversation: Conversation, name: str | None, metadata: Mapping[str, Any]) -> ImportedSession:
+    from ..modelcalls import model_calls
+
     reading = Reading(conversation)
     calls = _Calls(reading)
     spans = conversation.spans
