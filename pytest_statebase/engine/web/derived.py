@@ -20,7 +20,7 @@ from .talk import answer_of, reply_of, talk_of
 def derived_form(request: Request, unknown: Iterable[str], rules: IgnoreRules) -> Form:
     """What of a request counts when its recording is looked for: conversation and system text, where that is known."""
     talk = talk_of(request, rules)
-    said: list[Any] = [piece.value for piece in talk.messages]
+    said: list[Any] = [talk.endpoint, *(piece.value for piece in talk.messages)]
     system = [] if "system" in unknown else [piece.value for piece in talk.system]
     return Form("POST", "derived:", {}, {}, "json", [sorted(unknown), system, said])
 

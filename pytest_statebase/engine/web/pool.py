@@ -300,9 +300,10 @@ class Exchanges:
         done = next((one for one in self._entries if not self._may_answer(one) and self._is_same(one, form)), None)
         if done is not None:
             return Missed("before the fork", nearest=done.exchange)
-        forms = [(self._recorded_form(one), one) for one in self._entries if self._may_answer(one)]
+        sent = [one for one in self._entries if self._may_answer(one) and one.exchange.derived is None]
+        forms = [(self._recorded_form(one), one) for one in sent]
         if self._is_model(request):  # how it differs from others is told as messages, tools and parameters
-            known = any(other.address == form.address for other, _ in forms)
+            known = bool(self._unknown) or any(other.address == form.address for other, _ in forms)
             return Missed("differs" if known else "never recorded")
         found = closest(form, forms, turn)
         if found is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from ....wire.exchange import Request, Response
-from ..models import Dialect, dialect_of
+from .apis import Api, api_of
 
 Finish: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter"]
 _REASONS: Mapping[str, Mapping[Finish, str]] = {
@@ -48,9 +48,9 @@ def reply_of(answer: Response, request: Request) -> Reply | None:
 
     request: what was answered; its address tells the API.
     """
-    reader = _READERS.get(dialect_of(request) or "other")
+    api = api_of(request)
     try:
-        return reader(json.loads(answer.body)) if reader is not None and answer.status == 200 else None
+        return _READERS[api](json.loads(answer.body)) if api is not None and answer.status == 200 else None
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         return None
 
@@ -262,13 +262,13 @@ def _from_gemini(value: Any) -> Reply:
     )
 
 
-_READERS: Mapping[Dialect, Callable[[Any], Reply]] = {
+_READERS: Mapping[Api, Callable[[Any], Reply]] = {
     "chat": _from_chat,
     "responses": _from_responses,
     "messages": _from_messages,
     "gemini": _from_gemini,
 }
-WRITERS: Mapping[Dialect, Callable[[Reply, Mapping[str, Any]], dict[str, Any]]] = {
+WRITERS: Mapping[Api, Callable[[Reply, Mapping[str, Any]], dict[str, Any]]] = {
     "chat": _chat,
     "responses": _responses,
     "messages": _messages,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ....compare import IgnoreRules
 from ....compare.paths import Index
 from ....wire.exchange import Request
 from ..models import ModelRequest, Piece, body_of, model_request
+from .apis import Api, api_of
 from .talking import Talk
 
 _PARAMETERS = {
@@ -45,13 +46,19 @@ def talk_of(request: Request, rules: IgnoreRules | None = None) -> ModelRequest:
     result names the number of its call. JSON in arguments and results counts as what it says, texts without blanks
     around them; what is left out are thoughts, marks, and the bytes of images and files.
     """
-    parts = model_request(request, rules)
-    body = body_of(request)
+    try:
+        return _talk_of(request, rules)
+    except RecursionError:
+        return _unheard(request)
+
+
+def _talk_of(request: Request, rules: IgnoreRules | None) -> ModelRequest:
+    api, body = api_of(request), body_of(request)
     body = rules.strip(body, ("http", "body")) if rules else body
-    if not isinstance(body, dict) or parts.dialect not in _READERS:
-        return ModelRequest("other", "", None, (), parts.messages, {}, {})
-    talk = Talk()
-    _READERS[parts.dialect](talk, body)
+    if not isinstance(body, dict) or api is None:
+        return _unheard(request)
+    parts, talk = model_request(request, rules), Talk()
+    _READERS[api](talk, body)
     system = "\n".join(talk.system)
     return ModelRequest(
         "other",
@@ -62,6 +69,12 @@ def talk_of(request: Request, rules: IgnoreRules | None = None) -> ModelRequest:
         {name: _tool(tool) for name, tool in parts.tools.items()},
         dict(_parameters(body)),
     )
+
+
+def _unheard(request: Request) -> ModelRequest:
+    """One that says nothing but itself."""
+    body = request.body.decode("utf-8", "replace")
+    return ModelRequest("other", request.address, None, (), (Piece(("body",), body),), {}, {})
 
 
 def _parameters(body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -178,4 +191,9 @@ def _listed(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-_READERS = {"chat": _chat, "responses": _responses, "messages": _messages, "gemini": _gemini}
+_READERS: Mapping[Api, Callable[[Talk, Mapping[str, Any]], None]] = {
+    "chat": _chat,
+    "responses": _responses,
+    "messages": _messages,
+    "gemini": _gemini,
+}

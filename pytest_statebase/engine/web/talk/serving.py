@@ -6,25 +6,26 @@ import json
 from typing import Any
 
 from ....wire.exchange import Request, Response
-from ..models import body_of, dialect_of
+from ..models import body_of
 from .answers import WRITERS, Reply
+from .apis import api_of
 from .streams import EVENTS
 
 
 def answer_of(reply: Reply, request: Request) -> Response | None:
     """The answer that a request gets for it, in its API, as a stream where it asks for one; None: no known API."""
-    dialect = dialect_of(request)
-    if dialect is None or dialect not in WRITERS:
+    api = api_of(request)
+    if api is None:
         return None
     body = body_of(request)
     body = body if isinstance(body, dict) else {}
-    if dialect == "gemini" and _is_streamed_gemini(request):
+    if api == "gemini" and _is_streamed_gemini(request):
         if ("alt", "sse") not in request.query:
-            return _json([WRITERS[dialect](reply, body)])
-        return _events(EVENTS[dialect](reply, body))
+            return _json([WRITERS[api](reply, body)])
+        return _events(EVENTS[api](reply, body))
     if body.get("stream") is True:
-        return _events(EVENTS[dialect](reply, body))
-    return _json(WRITERS[dialect](reply, body))
+        return _events(EVENTS[api](reply, body))
+    return _json(WRITERS[api](reply, body))
 
 
 def _is_streamed_gemini(request: Request) -> bool:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from ..models import Dialect
 from .answers import WRITERS, Reply, chat_message, chat_usage
+from .apis import Api
 
 Event: TypeAlias = tuple[str | None, Any]
 """The name of a server-sent event (None: it has none) and its data."""
@@ -105,7 +105,7 @@ def _gemini(reply: Reply, body: Mapping[str, Any]) -> list[Event]:
     return [(None, WRITERS["gemini"](reply, body))]
 
 
-EVENTS: Mapping[Dialect, Callable[[Reply, Mapping[str, Any]], list[Event]]] = {
+EVENTS: Mapping[Api, Callable[[Reply, Mapping[str, Any]], list[Event]]] = {
     "chat": _chat,
     "responses": _responses,
     "messages": _messages,

@@ -110,9 +110,9 @@ def _media(content: Any) -> Iterator[str]:
     for part in content if isinstance(content, list) else ():
         if not isinstance(part, dict) or (part.get("type", "text") in _TEXTS and "text" in part):
             continue
-        kind = part.get("type") or next(iter(part), "")
+        kind = str(part.get("type") or next(iter(part), ""))
         if kind not in _UNSAID and kind not in _TEXTS:
-            yield _by_mime(part.get(kind)) or _MEDIA.get(kind, str(kind))
+            yield _by_mime(part.get(kind)) or _MEDIA.get(kind, kind)
 
 
 def _by_mime(data: Any) -> str | None:
