@@ -36,7 +36,7 @@ def propose_plan(ledger: Ledger, title: str | None) -> Plan:
     from ..cassette import Plan
 
     created = ledger.created
-    return Plan(session=created.id, agent=created.agent_id, title=shorten(title) if title else None)
+    return Plan(session=created.id, agent=created.agent_id, title=(shorten(title) or None) if title else None)
 
 
 def first_words(ledger: Ledger) -> str | None:

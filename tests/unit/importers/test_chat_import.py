@@ -7,6 +7,7 @@ import pytest
 from pytest_statebase.errors import ImportFileError
 from pytest_statebase.importers.chat import ledger_from_messages
 from pytest_statebase.importers.model import Facts
+from pytest_statebase.importers.proposal import first_words, propose_plan
 from pytest_statebase.ledger import Ledger, Said, ToolCalled
 from pytest_statebase.values import ABSENT
 
@@ -298,3 +299,8 @@ def test_what_cannot_be_understood(messages: Any, place: str, said: str) -> None
     assert caught.value.where == f"chat.json: {place}"
     assert said in caught.value.what
     assert caught.value.remedy
+
+
+def test_a_first_message_of_nothing_printable_is_no_title() -> None:
+    ledger = ledger_from_messages([{"role": "user", "content": "\x07\ud800"}], Facts("s"), "x")
+    assert propose_plan(ledger, first_words(ledger)).title is None
