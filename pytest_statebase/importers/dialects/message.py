@@ -87,7 +87,7 @@ def _fill(pieces: Pieces, content: Any) -> None:
         return
     for block in content if isinstance(content, (list, tuple)) else [content]:
         if not pieces.take(block):
-            pieces.parts.append({"type": "json", "json": block})
+            pieces.parts.append({"type": "data", "data": block})
 
 
 def _calls_as_text(content: Any) -> list[dict[str, Any]] | None:

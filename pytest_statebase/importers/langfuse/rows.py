@@ -115,11 +115,11 @@ class Rows:
     def _add_mapping(self, item: Mapping[str, Any], where: str, above: Mapping[str, Any], depth: int) -> None:
         if _is_observation(item):
             row = Row({**above, **camel(item)}, where)
-            self._trace(str(row.fields["traceId"])).observations.append(row)
+            self._trace(row.text("traceId")).observations.append(row)
             return
         if _is_score(item):
             row = Row(camel(item), where)
-            self._trace(str(row.fields["traceId"])).scores[str(row.fields["name"])] = _score(row)
+            self._trace(row.text("traceId")).scores[str(row.fields["name"])] = _score(row)
             return
         if isinstance(item.get("trace"), Mapping):
             self._add_trace(item["trace"], inside(where, "trace"), above)
@@ -142,16 +142,15 @@ class Rows:
         fields = {key: value for key, value in above.items() if key != "traceId"} | {
             key: value for key, value in camel(item).items() if value is not None or key not in above
         }
-        if not isinstance(fields.get("id"), (str, int)):
-            return
-        trace = self._trace(str(fields["id"]))
-        trace.row = trace.row or Row(fields, where)
+        row = Row(fields, where)
+        trace = self._trace(row.text("id"))
+        trace.row = trace.row or row
         for score in fields.get("scores") or () if isinstance(fields.get("scores"), list) else ():
             if isinstance(score, Mapping) and "name" in score:
                 trace.scores[str(score["name"])] = _score(Row(camel(score), where))
 
-    def _trace(self, id: str) -> Trace:
-        return self._traces.setdefault(id, Trace(id))
+    def _trace(self, id: str | None) -> Trace:
+        return self._traces.setdefault(id or "trace", Trace(id or "trace"))
 
 
 def _inner(item: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
