@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...values import ABSENT
-from ..dialects import chat_messages, tool_definitions
+from ..dialects import tool_definitions
 from ..dialects.streams import joined
 from ..logged import arguments, error_of, handed, messages, result, tool_message, utc
 from ..spans import Kind, Span
@@ -75,7 +75,7 @@ def span_of_example(example: Example) -> Span:
         trace=own,
         parent=None,
         name=_text(fields, ("name", "dataset_name")) or "example",
-        kind="generation" if chat_messages(inputs, role="user") else "root",
+        kind="root",
         began=utc(fields.get("created_at")),
         attributes=dict(_kept(_mapping(fields.get("metadata")))),
         input=handed(inputs, "user"),

@@ -120,7 +120,7 @@ def test_results_come_from_the_next_model_call_where_tools_were_not_observed(tmp
 
 
 def test_a_missing_result_is_named_with_the_setting_that_would_mend_it(tmp_path: Path) -> None:
-    answer = observation("g2", "GENERATION", "chat", 4, input="Go on", output=ANSWER, parentObservationId="r1")
+    answer = {**GENERATIONS[1], "input": "Go on"}
     found = session(tmp_path, export(ROOT, GENERATIONS[0], answer))
     assert found.grade is not None
     assert found.grade.level == "partial"
