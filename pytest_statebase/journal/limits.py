@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from ..errors import OptionError
 
 _MB = 1024 * 1024
+_FROM_ZERO = ("days", "flush_seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,22 @@ class Limits:
     fsync: bool = False
     """Whether a turn counts as kept only when it would outlast a loss of power, too."""
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            is_flag = field.name == "fsync"
+            if is_flag != isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
+                raise _meaningless(field.name, value, "True or False" if is_flag else "a number")
+            if value is None and field.name != "days":
+                raise _meaningless(field.name, value, "a number")
+            if value is not None and not is_flag and not value >= (0 if field.name in _FROM_ZERO else 1):
+                raise _meaningless(field.name, value, "a number above 0")
+
     @property
     def longest_file(self) -> int:
         """When a journal goes on in a new file: one that is written to is never removed."""
         return min(self.file_bytes, self.total_bytes // 4)
+
+
+def _meaningless(name: str, value: object, wanted: str) -> OptionError:
+    return OptionError(f"{name}={value!r:.40} means nothing as a limit of a capture", remedy=f"It is {wanted}.")

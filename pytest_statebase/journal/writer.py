@@ -7,6 +7,7 @@ import contextlib
 import errno
 import logging
 import os
+import sys
 import threading
 import time
 import weakref
@@ -459,5 +460,13 @@ def _forked() -> None:
         writer._forked()
 
 
+def _before_fork() -> None:
+    # A process of multiprocessing ends without what atexit knows, and forgets what was to be done at its parent's end.
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        for writer in list(_writers):
+            util.register_after_fork(writer, lambda found: util.Finalize(found, found.stop, exitpriority=0))
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(before=_before_fork, after_in_child=_forked)

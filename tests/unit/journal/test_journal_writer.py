@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from journal_frames import at, frames_in, turn, turns_in
 
+from pytest_statebase.errors import OptionError
 from pytest_statebase.events import MemoryAdded, SessionCreated
 from pytest_statebase.frames import Between, Frame, SessionClosed, SessionCut, SessionOpened, TurnClosed, TurnOpened
 from pytest_statebase.journal import Limits, Writer, files, read_sessions, read_statuses
@@ -476,7 +477,40 @@ def test_each_child_of_fork_has_a_journal_of_its_own(directory: Path) -> None:
     assert sorted(status["kept"]["turns"] for status in read_statuses(directory)) == [50, 50, 50, 101]
 
 
+def test_a_process_of_multiprocessing_writes_all_before_it_ends(directory: Path) -> None:
+    script = """
+        import multiprocessing
+        writer = Writer(directory)
+        writer.put(turn("parent", 1))
+        def work():
+            for number in range(1, 301):
+                writer.put(turn("child", number))
+        child = multiprocessing.get_context("fork").Process(target=work)
+        child.start()
+        child.join()
+        print(child.exitcode)
+    """
+    assert run(script, directory) == "0\n"
+    assert turns_in(directory) == [("parent", 1), *(("child", number) for number in range(1, 301))]
+
+
 # --- Rotation, limits, retention
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("queue_frames", 0),
+        ("queue_bytes", "1 MB"),
+        ("days", -1),
+        ("total_bytes", None),
+        ("fsync", 1),
+        ("file_bytes", True),
+    ],
+)
+def test_a_limit_that_means_nothing_is_an_error(name: str, value: Any) -> None:
+    with pytest.raises(OptionError, match=name):
+        Limits(**{name: value})
 
 
 def test_a_journal_that_is_full_goes_on_in_a_new_file(directory: Path) -> None:
