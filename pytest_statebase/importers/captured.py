@@ -65,7 +65,7 @@ def imported(session: CapturedSession) -> ImportedSession:
     plan = propose_plan(ledger, first_words(ledger))
     rules = dict(_rules(session.unstored))
     return ImportedSession(
-        ledger.id,
+        ledger.id + session.id.removeprefix(session.ledger.id),
         ledger,
         replace(plan, tools=rules) if rules else plan,
         session.notes,

@@ -26,7 +26,7 @@ class CapturedSession:
     """A session as the journals hold it; of one with gaps, a part without any."""
 
     id: str
-    """Of a part after a gap: the session's, with `-after-gap-N`."""
+    """Of a part after a gap: the session's, with `-after-gap-N`; the ledger has that of the session."""
     ledger: Ledger
     """Its turns and versions are numbered from 1 and 0; every value in it has a form in a record."""
     exchanges: tuple[Exchange, ...] = ()
@@ -185,9 +185,6 @@ class _Part:
         if self.part.begins_late or created.state is ABSENT:
             before = first.state_before if first is not None else ABSENT
             created = replace(created, state=before)
-        if self.number:
-            metadata = {**(created.metadata or {}), "captured_after_gap_in": created.id}
-            created = replace(created, id=f"{created.id}-after-gap-{self.number}", metadata=metadata)
         (clean,) = self._clean([created], "the session")
         assert isinstance(clean, SessionCreated)
         return clean
@@ -206,7 +203,7 @@ class _Part:
             first, *rest = ledger.events
             ledger = Ledger([replace(first, http=True), *rest])  # type: ignore[arg-type]
         return CapturedSession(
-            ledger.id,
+            f"{ledger.id}-after-gap-{self.number}" if self.number else ledger.id,
             ledger,
             tuple(self.exchanges),
             tuple(self.notes),

@@ -4,11 +4,13 @@
 
 By default 200 trials. In each, two processes go one after the other through the same sessions, in several threads, and
 both are killed with the signal that cannot be caught. Then: is every reported turn in the journals, once? Is every
-journal readable? Is each cassette made of them sealed, and does it replay unchanged with an agent that does as before?
+journal readable? Is each cassette made of them sealed, and does it replay unchanged, with the agent of the processes
+and with one that does as recorded?
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import select
@@ -21,76 +23,53 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
-from pytest_statebase import Verdict, replay
+from pytest_statebase import Verdict, capture, replay
 from pytest_statebase.cassette import load_cassette, verify
-from pytest_statebase.events import SessionCreated, StateUpdated, ToolCalled, TurnAdded, TurnStarted, timestamp
-from pytest_statebase.frames import SessionOpened, TurnClosed, TurnOpened
 from pytest_statebase.importers import import_file
 from pytest_statebase.importers.store import Store
-from pytest_statebase.journal import CapturedSession, Damage, Limits, Writer, read_sessions
+from pytest_statebase.journal import CapturedSession, Damage, Limits, read_sessions
 from pytest_statebase.ledger import input_text
-from pytest_statebase.privacy import FrameRedactor, RedactionOptions
 from pytest_statebase.testing import Reenact
+
+from .kill_shop import agent
 
 ROOT = Path(__file__).parents[2]
 THREADS, SESSIONS = 4, 3
+TOOLS = ("tests.data.kill_shop:look_up",)
 
 
 # --- The process that is killed
 
 
-def answer(session: str, said: str) -> tuple[dict[str, Any], str]:
-    """What the tool of the agent finds, and what the agent says of it: the same for the same words."""
-    number = sum(map(ord, session + said))
-    items = [{"sku": f"S-{number % (7 + at)}", "price": (number, at)} for at in range(number % 40)]
-    return {"order": said.rsplit(" ", 1)[-1], "items": items}, f"{len(items)} items are on their way. " * (number % 9)
-
-
-def turn(session: str, number: int, said: str, state: dict[str, Any]) -> TurnClosed:
-    """One turn, in which a tool is asked and the state changed."""
-    at = timestamp()
-    result, text = answer(session, said)
-    after = {"turns": number, "order": result["order"], "seen": state.get("seen", 0) + 1}
-    return TurnClosed(
-        session,
-        (
-            TurnStarted(number, {"type": "text", "content": said}, at),
-            ToolCalled("look_up", {"order": result["order"]}, result, step=1, at=timestamp()),
-            StateUpdated(number, after, "It was asked for", at=timestamp()),
-            TurnAdded({"type": "text", "content": text}, at=timestamp()),
-        ),
-        state_before=state,
-    )
-
-
 def load(directory: str, generation: str, pause: float) -> None:
     """Talk in many sessions until killed. Each turn that is kept is told on stdout, as one line in one write."""
-    redactor = FrameRedactor(RedactionOptions(key=b"of the trials" * 3))
-    writer = Writer(directory, redact=redactor.frame, limits=Limits(file_bytes=60_000))
-    told = sys.stdout.fileno()
+    recording = capture(directory, tools=TOOLS, agent_id="support", limits=Limits(file_bytes=60_000)).start()
+    ended: SimpleQueue[tuple[Any, str]] = SimpleQueue()
 
     def talk(thread: int) -> None:
-        states: dict[str, dict[str, Any]] = {}
-        for count in range(1, 1_000_000):
-            session = f"sess_{thread}_{count % SESSIONS}"
-            state = states.get(session)
-            if state is None:
-                state = {"from": generation}
-                writer.put(SessionOpened(SessionCreated(session, "support", at=timestamp(), state=state)))
-            number = state.get("turns", 0) + 1
+        states: dict[str, Any] = {}
+        for count in itertools.count(1):
+            name = f"sess_{thread}_{count % SESSIONS}"
+            state = states.setdefault(name, {"from": generation})
             said = f"{generation}: where is order {thread}-{count}?"
-            done = turn(session, number, said, state)
-            writer.put(TurnOpened(session, done.events[0].input, done.at))  # type: ignore[union-attr]
-            line = f"{session}\t{said}\n".encode()
-            writer.put(done, lambda kept, line=line: os.write(told, line) if kept else None)  # type: ignore[misc]
-            states[session] = done.events[2].value  # type: ignore[union-attr]
+            with recording.session(name, state=state).turn(said, state=state) as turn:
+                reply = agent(name, said, state)
+                turn.reply(reply)
+            states[name] = reply.state
+            ended.put((turn, f"{name}\t{said}\n"))
             time.sleep(pause)
 
     for thread in range(THREADS):
         threading.Thread(target=talk, args=(thread,), daemon=True).start()
-    signal.pause()
+    while True:
+        turn, line = ended.get()
+        while turn.kept is None:
+            time.sleep(0.0005)
+        if turn.kept:
+            os.write(sys.stdout.fileno(), line.encode())
 
 
 def fork_on_demand() -> None:
@@ -147,7 +126,7 @@ class Victims:
         while not told.endswith(_OVER):
             ready = select.select([answers], [], [], max(0.0, due - time.monotonic()))[0]
             if ready:
-                told += os.read(answers.fileno(), 1 << 16)
+                told += _piece(answers.fileno())
             lines = told.decode().splitlines()
             pid = pid or next((int(line.removeprefix(_BEGUN)) for line in lines if line.startswith(_BEGUN)), None)
             if len(lines) > 1 and due > time.monotonic() + 1:
@@ -161,14 +140,21 @@ class Victims:
 def _rest(pipe: int) -> bytes:
     told = bytearray()
     while not told.endswith(_OVER):
-        told += os.read(pipe, 1 << 16)
+        told += _piece(pipe)
     return bytes(told)
+
+
+def _piece(pipe: int) -> bytes:
+    piece = os.read(pipe, 1 << 16)
+    if not piece:
+        raise RuntimeError("the process that forks the others is gone")
+    return piece
 
 
 def one_trial(place: Path, luck: random.Random, victims: Victims) -> Trial:
     """Two processes, killed one after the other, and what they left."""
     journals, out = place / "captured", place / "cassettes"
-    reported = [line for name in ("first", "second") for line in victims.killed(journals, name, luck.uniform(0, 0.1))]
+    reported = [line for name in ("first", "second") for line in victims.killed(journals, name, luck.uniform(0, 0.12))]
     damaged: list[Damage] = []
     sessions = list(read_sessions([journals], damaged=damaged))
     found = Counter(_turns(sessions))
@@ -197,12 +183,9 @@ def _faults_of(plan: Path) -> list[str]:
     cassette = load_cassette(plan)
     seal = verify(cassette.record_path)
     faults = [] if seal.ok else [f"{plan.name}: {seal.message}"]
-    result = replay(cassette, Reenact(cassette))
-    return faults + [
-        f"{plan.name} turn {turn.number}: {turn.verdict}"
-        for turn in result.turns
-        if turn.verdict is not Verdict.UNCHANGED
-    ]
+    turns = [*replay(cassette, agent, tools=TOOLS).turns, *replay(cassette, Reenact(cassette)).turns]
+    changed = [turn for turn in turns if turn.verdict is not Verdict.UNCHANGED]
+    return faults + [f"{plan.name}, turn {turn.turn}: {turn.verdict}: {turn.divergences}" for turn in changed]
 
 
 def _all(trials: int, seed: int) -> None:

@@ -98,6 +98,16 @@ def test_a_session_with_a_gap_is_partly_replayable(tmp_path: Path) -> None:
     assert (session.grade.level, [one.kind for one in session.grade.reasons]) == ("partial", ["gap"])
 
 
+def test_the_parts_around_a_gap_are_cassettes_of_their_own(tmp_path: Path) -> None:
+    cut = SessionCut("a", "queue full", "2026-03-15T10:00:02.000000Z")
+    path = journal(tmp_path / "captured", turn("a", 1), cut, turn("a", 3))
+    for _ in range(2):  # the second time nothing is new
+        plans = stored(path, tmp_path / "fixtures")
+        assert [plan.name for plan in plans] == ["a-after-gap-1.session.yaml", "a.session.yaml"]
+    assert {load_cassette(plan).ledger.id for plan in plans} == {"a"}
+    assert [load_cassette(plan).ledger.turns[0].text for plan in plans] == ["Where is order 3?", "Where is order 1?"]
+
+
 def test_arguments_that_could_not_be_stored_are_left_out_of_account(tmp_path: Path) -> None:
     path = journal(tmp_path / "captured", turn("a", 1, connection=threading.Lock()), turn("a", 2))
     (session,) = sessions(path)
