@@ -120,6 +120,12 @@ def test_samples_of_tools_are_tests(pytester: pytest.Pytester) -> None:
     pytester.runpytest_subprocess().assert_outcomes(passed=len(re.findall(r"^def test_", text, re.MULTILINE)))
 
 
+def test_samples_of_captures_are_tests(pytester: pytest.Pytester) -> None:
+    for number, text in enumerate(blocks("check", name="capture")):
+        pytester.makepyfile(**{f"test_sample_{number}": text})
+    pytester.runpytest_subprocess().assert_outcomes(passed=number + 1)
+
+
 def test_plan_samples_are_plans(tmp_path: Path) -> None:
     record = (ROOT / "fixtures" / "second-refund.record.yaml").read_bytes()
     for text in blocks("check", name="plan"):
@@ -212,7 +218,15 @@ def test_the_tour_of_a_page(
 
 
 def test_there_are_tours() -> None:
-    assert {page.stem for page in TOURS} >= {"README", "first-cassette", "verdicts", "rules", "living", "production"}
+    assert {page.stem for page in TOURS} >= {
+        "README",
+        "first-cassette",
+        "verdicts",
+        "rules",
+        "living",
+        "production",
+        "capture",
+    }
     readme = [match["what"] for match in BLOCK.finditer(PAGES[0].read_text(encoding="utf-8"))]
     assert [what for what in readme if what in ("file", "run")] == ["file", "run", "file", "file", "run", "file", "run"]
 
