@@ -85,7 +85,7 @@ def test_other_names_are_none_of_a_phone(name: str) -> None:
 
 def test_the_same_value_in_another_spelling_is_the_same() -> None:
     text = "+49 30 901820, 0049 30 901820, Jane@Corp.com jane@corp.COM"
-    assert [spot.identity for spot in spots(text)] == ["4930901820", "jane@corp.com", "jane@corp.com"]
+    assert [spot.identity for spot in spots(text)] == [*["4930901820"] * 2, *["jane@corp.com"] * 2]
     assert spots("0049 30 901820", "phone")[0].identity == "4930901820"
 
 
