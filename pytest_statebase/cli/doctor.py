@@ -58,8 +58,10 @@ def _examined(directories: tuple[Path, ...]) -> Iterator[tuple[Path, Iterator[Fi
     if not directories:
         root = find_project().root
         yield root, check_project(root)
-        directories = tuple(path for sort, path in find_sessions_in(root).places if sort == "journals")
-        for path in directories:
+        found = dict.fromkeys(path for sort, path in find_sessions_in(root).places if sort == "journals")
+        # Where nothing could be written, there may be no journal.
+        usual = root / "captured"
+        for path in found | (dict.fromkeys([usual]) if usual.is_dir() else {}):
             yield path, check_capture(path)
         return
     for path in directories:

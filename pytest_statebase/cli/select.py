@@ -64,7 +64,9 @@ _NUMBER = re.compile(r"\d{1,9}")
 )
 @click.option("--dry-run", is_flag=True, help="With --out: choose, and write nothing.")
 @click.option("--full", is_flag=True, help="Name all that each session adds.")
-@click.option("--paths", "only_paths", is_flag=True, help="Print nothing but the paths of the cassettes, one a line.")
+@click.option(
+    "--paths", "only_paths", is_flag=True, help="Print nothing but the paths of chosen cassettes, one a line."
+)
 @click.option("--json", "as_json", is_flag=True, help="Everything as one JSON mapping.")
 def command(
     paths: tuple[Path, ...],
@@ -94,7 +96,7 @@ def command(
     from ..pull import since_time
     from ..selection.choose import choose
     from .selected import selection_json, selection_lines
-    from .sources import Sources
+    from .sources import Sources, is_captured
 
     wanted = _wanted(keep, slow, unusual, everything, limit)
     if out is None and (copy or dry_run):
@@ -106,7 +108,8 @@ def command(
         say(json.dumps(selection_json(selection, sources.broken), indent=2))
     elif only_paths:
         for pick in selection.picks:
-            say(shown(pick.session.source))
+            if not is_captured(pick.session):
+                say(shown(pick.session.source))
     else:
         say_lines(selection_lines(selection, full=full))
     if out is not None and not dry_run:

@@ -62,6 +62,17 @@ def test_journals_of_the_project_are_found(captured: Path, run: Run) -> None:
     assert "1 journal with 2 sessions" in result.output
 
 
+def test_a_capture_without_a_journal_is_found_where_it_is_usual(captured: Path, run: Run) -> None:
+    for path in captured.iterdir():
+        path.unlink()
+    status(captured, troubles={"disk": {"count": 3, "last": "now", "what": "the journal cannot be written"}})
+    assert (
+        "mend",
+        "disk, 3 times: the journal cannot be written, last now",
+        "Make room on the disk, or give the directory a place that can be written.",
+    ) in findings(run)
+
+
 def test_who_writes(captured: Path, run: Run) -> None:
     writer = Writer("captured")
     for frame in session("three", ["a"]):

@@ -67,6 +67,11 @@ def test_paths_alone(records: Path, run: Run) -> None:
     assert run("select", records, "--paths").output == "in/two.record.yaml\nin/three.record.yaml\n"
 
 
+def test_captured_sessions_have_no_paths_of_their_own(captured: Path, run: Run) -> None:
+    write(Path("cassettes/x.record.yaml"), "c", "d")
+    assert run("select", captured, "cassettes", "--paths").output == "cassettes/x.record.yaml\n"
+
+
 def test_of_an_agent_and_since(records: Path, run: Run) -> None:
     assert run("select", records, "--paths", "--agent", "shop").output == "in/three.record.yaml\n"
     assert run("select", records, "--paths", "--since", "2026-11-10", "--all").output.count("\n") == 2
