@@ -39,8 +39,9 @@ def command(files: tuple[Path, ...], out: Path, wanted: tuple[str, ...], every: 
     """Make cassettes of recorded sessions.
 
     FILES are JSON or JSON Lines, plain or gzipped: chat messages as OpenAI has them (a list of messages, or mappings
-    with `messages`), result files of tau-bench and tau2-bench, what `pull` kept (NAME.pulled.json), journals of a
-    capture (NAME.journal) or a directory of them, or whatever a hook pytest_statebase_import of the project reads.
+    with `messages`), traces (OpenTelemetry, exports of Langfuse, runs of LangSmith), result files of tau-bench and
+    tau2-bench, what `pull` kept (NAME.pulled.json), journals of a capture (NAME.journal) or a directory of them, or
+    whatever a hook pytest_statebase_import of the project reads.
 
     Each session becomes a record (NAME.record.yaml, the evidence) and a proposed plan (NAME.session.yaml, yours to
     edit), its model calls an HTTP recording (NAME.http.yaml). Sessions are graded replayable, partial or unusable,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..dialects.text import from_json
-from ..spans.model import Kind
+from ..spans.model import ANYBODY, Kind
 from .raw import RawSpan
 
 _OPENINFERENCE: Mapping[str, Kind] = {"LLM": "generation", "TOOL": "tool", "AGENT": "agent", "RETRIEVER": "retriever"}
@@ -148,7 +148,7 @@ def tracer_of(span: RawSpan) -> str:
     if scope in ("pydantic-ai", "logfire") or any(key.startswith("logfire.") for key in attributes):
         return "logfire"
     is_traceloop = any(key.startswith(("traceloop.", "gen_ai.prompt.", "llm.request.type")) for key in attributes)
-    return "traceloop" if is_traceloop else "otel"
+    return "traceloop" if is_traceloop else ANYBODY
 
 
 def is_known(attributes: Mapping[str, Any]) -> bool:

@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from ...values import ABSENT
+
+ANYBODY: Final = "otel"
+"""The tracer of spans that follow the conventions and name nobody."""
 
 Kind: TypeAlias = Literal["root", "agent", "generation", "tool", "retriever", "other"]
 
@@ -88,10 +91,9 @@ class Conversation:
 
     @property
     def tracer(self) -> str:
-        """Whose spans most of the calls, models and agents among them are; `""` where that is not known."""
-        known = [span for span in self.spans if span.tracer]
-        told = Counter(span.tracer for span in known if span.kind != "other") or Counter(span.tracer for span in known)
-        return told.most_common(1)[0][0] if told else ""
+        """Whose spans most of them are, those aside that anybody may have written; `""` where that is not known."""
+        told = Counter(span.tracer for span in self.spans if span.tracer)
+        return max(told, key=lambda tracer: (tracer != ANYBODY, told[tracer]), default="")
 
 
 def moment(time: str | None) -> float | None:
