@@ -95,7 +95,8 @@ class Exchange:
     latency_ms: int | None = None
     derived: tuple[str, ...] | None = None
     """For one that was made from a trace and never sent as it stands: what of the request the trace did not tell, of
-    `parameters`, `system` and `tools`. None for one that was sent."""
+    `messages` (put together from what came before), `parameters`, `provider`, `system` and `tools`. None for one that
+    was sent."""
 
 
 def origin(scheme: str, host: str, port: int | None) -> str:

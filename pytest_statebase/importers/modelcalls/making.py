@@ -15,7 +15,8 @@ from ...engine.web.talk.answers import Finish
 from ...values import ABSENT
 from ...wire.exchange import Exchange, Request
 from ..grades import Reason
-from ..spans.model import Span, milliseconds, moment
+from ..spans.model import PUT_TOGETHER, Span, milliseconds, moment
+from ..spans.reasons import reason
 from .bodies import BODIES, Ask, Said, text_in
 from .providers import Place, place_of
 
@@ -38,22 +39,13 @@ _FINISHES: Mapping[str, Finish] = {
 _READ = ("input_tokens", "prompt_tokens", "input", "promptTokens", "inputTokens", "prompt", "promptTokenCount")
 _WRITTEN = ("output_tokens", "completion_tokens", "output", "completionTokens", "outputTokens", "completion")
 _REASONS = {
-    "no-messages": (
-        "no messages were recorded",
-        "Have the tracer record the messages of model calls (OpenTelemetry: "
-        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true)",
-    ),
-    "no-answer": ("no answer was recorded", "Have the tracer record what the model answers, streamed answers as well"),
-    "cut-messages": (
-        "the messages were cut off",
-        "Raise the tracer's limit for the length of attributes (OpenTelemetry: OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT)",
-    ),
-    "model-failed": ("the model failed", ""),
-    "other-api": (
-        "the provider's API is not written (OpenAI, Anthropic, Gemini and those that speak like OpenAI are)",
-        "Record the session with `record_session` or `capture`, which keep the requests themselves",
-    ),
+    "no-messages": ("no messages were recorded", "no-content"),
+    "no-answer": ("no answer was recorded", "no-content"),
+    "cut-messages": ("the messages were cut off", "truncated"),
+    "model-failed": ("the model failed", None),
+    "other-api": ("the provider's API is not written (OpenAI's, Anthropic's and Gemini's are)", None),
 }
+"""By kind: what is so, and the reason of a trace whose setting would mend it, too."""
 _NOTE = "The model calls (NAME.http.yaml) are derived from the trace: they answer whatever request says the same."
 
 
@@ -75,23 +67,30 @@ def model_calls(generations: Iterable[tuple[Span, int, int | None]]) -> Made:
         which it was made; None for one of the agent.
     """
     exchanges: list[Exchange] = []
-    missing: Counter[str] = Counter()
+    missing: Counter[tuple[str, str]] = Counter()
     count = 0
-    for count, (span, turn, during) in enumerate(generations, start=1):  # noqa: B007
+    for span, turn, during in generations:
+        count += 1
         made = exchange_of(span, turn=turn, during=during)
         if isinstance(made, Exchange):
             exchanges.append(made)
         else:
-            missing[made] += 1
-    reasons = [
-        Reason(kind, f"{number} of {count} model calls cannot be replayed: {_REASONS[kind][0]}", _REASONS[kind][1])
-        for kind, number in missing.items()
-    ]
+            missing[made, span.tracer] += 1
+    reasons = [_reason(kind, tracer, f"{number} of {count}") for (kind, tracer), number in missing.items()]
+    guessed = sum("messages" in (one.derived or ()) for one in exchanges)
     blind = sum("system" in (one.derived or ()) for one in exchanges)
     notes = [_NOTE] if exchanges else []
+    if guessed:
+        notes.append(f"Of {guessed} of them the trace tells no messages: they are put together from what came before.")
     if blind:
         notes.append(f"{blind} of {len(exchanges)} of them tell no system text: another one goes unnoticed.")
     return Made(tuple(exchanges), tuple(reasons), tuple(notes))
+
+
+def _reason(kind: str, tracer: str, share: str) -> Reason:
+    text, like = _REASONS[kind]
+    remedy = "" if like is None else reason(like, tracer).remedy
+    return Reason(kind, f"{share} model calls cannot be replayed: {text}", remedy)
 
 
 def exchange_of(span: Span, *, turn: int, during: int | None = None) -> Exchange | str:
@@ -117,7 +116,9 @@ def exchange_of(span: Span, *, turn: int, during: int | None = None) -> Exchange
     answer = answer_of(reply, request)
     if answer is None:
         return "other-api"
-    unknown = ["parameters"]
+    unknown = ["messages", "parameters"] if PUT_TOGETHER in span.flaws else ["parameters"]
+    if not place.is_known:
+        unknown.append("provider")
     if not any(one.role in ("system", "developer") and text_in(one.content) for one in messages):
         unknown.append("system")
     if span.tools is None:

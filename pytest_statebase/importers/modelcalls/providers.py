@@ -15,6 +15,8 @@ class Place(NamedTuple):
 
     api: Api
     url: str
+    is_known: bool = True
+    """False where the trace does not tell the provider: most that have no API of their own speak like OpenAI."""
 
 
 _CHAT = {
@@ -69,7 +71,7 @@ _FAMILIES = (
 
 
 def place_of(provider: str | None, model: str | None, attributes: Mapping[str, Any], name: str = "") -> Place | None:
-    """Where the client of a provider asks a model; None where its API is none that is written here.
+    """Where the client of a provider asks a model; None for a provider with an API that is not written here.
 
     name: what the tracer calls the call, which may tell the API.
     """
@@ -83,9 +85,11 @@ def place_of(provider: str | None, model: str | None, attributes: Mapping[str, A
     if known == "vertex":
         named = quote(plain or "unknown", safe="")
         return Place("gemini", f"https://aiplatform.googleapis.com/v1/publishers/google/models/{named}:generateContent")
+    if known in _OTHERS:
+        return None
     base = _CHAT.get(known or "")
     if base is None:
-        return None
+        return Place("chat", f"{_CHAT['openai']}/chat/completions", is_known=False)
     if known in ("openai", "azure") and _is_responses(provider, attributes, name):
         return Place("responses", f"{base}/responses")
     return Place("chat", f"{base}/chat/completions")
@@ -103,7 +107,7 @@ def _provider(provider: str | None, model: str | None) -> str | None:
         if known is not None:
             return known
         if said and _words(said)[0] in _OTHERS:
-            return None
+            return _words(said)[0]
     return family
 
 

@@ -13,6 +13,9 @@ from ...values import ABSENT
 ANYBODY: Final = "otel"
 """The tracer of spans that follow the conventions and name nobody."""
 
+PUT_TOGETHER = "put-together"
+"""The flaw of a model call whose messages no tracer told: they are those of the call before, its answer and results."""
+
 Kind: TypeAlias = Literal["root", "agent", "generation", "tool", "retriever", "other"]
 
 
@@ -60,7 +63,7 @@ class Span:
     tracer: str = ""
     """Whose remedies to name: `otel`, `openinference`, `traceloop`, `logfire`, `vercel`, `any-agent`, `langfuse`, …"""
     flaws: tuple[str, ...] = ()
-    """What the reader found wrong with it: `truncated`, `dropped`."""
+    """What the reader found wrong with it: `truncated`, `dropped`; and `PUT_TOGETHER`."""
 
     @property
     def time(self) -> float | None:

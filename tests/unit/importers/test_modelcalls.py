@@ -193,8 +193,7 @@ def test_answers_of_several_messages_and_their_end() -> None:
         ({"flaws": ("truncated",)}, "cut-messages"),
         ({"provider": "aws.bedrock", "model": "anthropic.claude-3"}, "other-api"),
         ({"provider": "cohere", "model": "command-r"}, "other-api"),
-        ({"provider": None, "model": None}, "other-api"),
-        ({"provider": "unheard-of", "model": "own-7b"}, "other-api"),
+        ({"provider": None, "model": "bedrock/anthropic.claude-3"}, "other-api"),
     ],
 )
 def test_what_cannot_be_written_is_told(more: dict[str, Any], kind: str) -> None:
@@ -248,6 +247,13 @@ def test_places(provider: str | None, model: str | None, api: str, host: str) ->
     place = place_of(provider, model, {})
     assert place is not None
     assert (place.api, Request("POST", place.url).host) == (api, host)
+
+
+@pytest.mark.parametrize(("provider", "model"), [(None, None), ("unheard-of", "own-7b"), ("", "")])
+def test_a_provider_that_is_not_known_is_said(provider: str | None, model: str | None) -> None:
+    exchange = made(provider=provider, model=model)
+    assert exchange.derived == ("parameters", "provider")
+    assert exchange.request.url == "https://api.openai.com/v1/chat/completions"
 
 
 @pytest.mark.parametrize("told", [{"openai.api.type": "responses"}, {"gen_ai.operation.name": "responses"}])

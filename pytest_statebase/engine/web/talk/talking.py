@@ -9,6 +9,7 @@ from typing import Any
 
 _SYSTEM = ("system", "developer")
 _TEXTS = ("text", "input_text", "output_text", "refusal")
+_NOTHING = ("", "null", "None")
 _UNSAID = frozenset({"thinking", "redacted_thinking", "reasoning", "thought"})
 _MEDIA = {
     "image_url": "image",
@@ -131,7 +132,7 @@ def _arguments(arguments: Any) -> Any:
 
 
 def _result(content: Any) -> Any:
-    """JSON as the value that it says, however it was laid out; else the text."""
+    """JSON as the value that it says, however it was laid out, and nothing as None; else the text."""
     if isinstance(content, list) and all(isinstance(part, dict) and "type" in part for part in content):
         media = list(_media(content))
         if media:
@@ -144,4 +145,4 @@ def _result(content: Any) -> Any:
         with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(text)
             return value.strip() if isinstance(value, str) else value
-    return text
+    return None if text in _NOTHING else text
