@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ImportFileError
+from ..ledger import Ledger
 from .captured import captured_sessions, is_captured
 from .chat import ledger_from_messages
+from .dialects import chat_messages, is_other_dialect
 from .files import inside, read_documents, stem_of
 from .hooked import ImportHook, sessions_of_hook
 from .inspect import is_archive, is_log, read_archive, samples_of
@@ -198,8 +200,22 @@ def _chat_session(holder: Mapping[str, Any], messages: Any, where: str, name: st
         at=time_text(holder.get("created_at")) or time_text(holder.get("timestamp")),
         metadata=metadata,
     )
-    ledger = ledger_from_messages(messages, facts, where)
+    ledger = _ledger(messages, facts, where)
     return ImportedSession(name, ledger, propose_plan(ledger, first_words(ledger)))
+
+
+def _ledger(messages: Any, facts: Facts, where: str) -> Ledger:
+    """Of messages in OpenAI's form, else in that of another provider or framework."""
+    try:
+        return ledger_from_messages(messages, facts, where)
+    except ImportFileError as error:
+        found = chat_messages(messages, role="user") if is_other_dialect(messages) else None
+        if found is None:
+            raise
+        try:
+            return ledger_from_messages(found, facts, where)
+        except ImportFileError:
+            raise error from None
 
 
 def _first_text(holder: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:

@@ -159,6 +159,14 @@ def is_block(value: Any) -> bool:
     return any(key in value and isinstance(value[key], Mapping) for key in _WRAPPED) or _is_bare_call(value)
 
 
+def is_call_or_result(value: Any) -> bool:
+    """Whether a part of a content is a call or a result, which OpenAI's chat has apart from the content."""
+    if not isinstance(value, Mapping):
+        return False
+    _, kind = _unwrapped(value)
+    return kind in _CALLS or kind in _RESULTS
+
+
 def _unwrapped(block: Mapping[str, Any]) -> tuple[Mapping[str, Any], str | None]:
     """The part without a key around it, and its kind."""
     kind = block.get("type", block.get("part_kind", block.get("block_type")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from .blocks import Pieces, calls_in, is_block
+from .blocks import Pieces, calls_in, is_block, is_call_or_result
 from .message import build, messages_of
 from .roles import Role, role_of
 from .streams import joined
@@ -38,6 +38,21 @@ def chat_messages(value: Any, *, role: str) -> list[dict[str, Any]] | None:
     value that holds no messages. Never raises, whatever the value.
     """
     return _read(value, role_of(role) or "user", _DEPTH)
+
+
+def is_other_dialect(messages: Any) -> bool:
+    """Whether a list of messages is plainly in another form than OpenAI's chat, its speakers all known."""
+    if not isinstance(messages, list):
+        return False
+    roles = [item["role"] for item in messages if isinstance(item, Mapping) and "role" in item]
+    return all(role_of(role) is not None for role in roles) and any(map(_is_foreign, messages))
+
+
+def _is_foreign(item: Any) -> bool:
+    if not isinstance(item, Mapping) or "role" not in item:
+        return True
+    content = item.get("content")
+    return "parts" in item or (isinstance(content, list) and any(map(is_call_or_result, content)))
 
 
 def _read(value: Any, role: Role, depth: int) -> Messages | None:

@@ -156,3 +156,44 @@ def test_titles_are_one_printable_line(tmp_path: Path) -> None:
     assert found.plan.title is not None
     assert found.plan.title.startswith("[31mHello there x")
     assert len(found.plan.title) == 72
+
+
+ANTHROPIC = [
+    {"role": "user", "content": "Where is it?"},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "order", "input": {"id": 7}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "sent"}]},
+    {"role": "assistant", "content": [{"type": "text", "text": "On its way."}]},
+]
+LANGCHAIN = [
+    {"type": "human", "content": "Where is it?"},
+    {
+        "type": "ai",
+        "content": "",
+        "tool_calls": [{"name": "order", "args": {"id": 7}, "id": "c1", "type": "tool_call"}],
+    },
+    {"type": "tool", "content": "sent", "tool_call_id": "c1"},
+    {"type": "ai", "content": "On its way."},
+]
+
+
+@pytest.mark.parametrize("messages", [ANTHROPIC, LANGCHAIN])
+def test_messages_of_other_providers_and_frameworks(messages: list[Any], tmp_path: Path) -> None:
+    (session,) = import_file(written(tmp_path / "chat.json", {"messages": messages}))
+    assert isinstance(session, ImportedSession)
+    (turn,) = session.ledger.turns
+    assert turn.text == "Where is it?"
+    assert [(call.tool, call.arguments, call.result) for call in turn.calls] == [("order", {"id": 7}, "sent")]
+    assert turn.output == {"type": "text", "content": "On its way."}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [{"role": "usr", "content": "Hi"}, *HELLO],
+        [{"role": "user", "content": [{"type": "text"}]}],
+        [{"role": "tool", "content": "sent"}, *HELLO],
+        [*ANTHROPIC[2:], *HELLO],
+    ],
+)
+def test_what_is_wrong_in_any_dialect_is_told_as_it_stands(messages: list[Any], tmp_path: Path) -> None:
+    assert "messages[0]" in str(first_error(written(tmp_path / "chat.json", {"messages": messages})))
