@@ -13,9 +13,8 @@ from ...values import ABSENT
 ANYBODY: Final = "otel"
 """The tracer of spans that follow the conventions and name nobody."""
 
-PUT_TOGETHER = "put-together"
+PUT_TOGETHER: Final = "put-together"
 """The flaw of a model call whose messages no tracer told: they are those of the call before, its answer and results."""
-
 Kind: TypeAlias = Literal["root", "agent", "generation", "tool", "retriever", "other"]
 
 

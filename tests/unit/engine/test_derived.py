@@ -24,9 +24,8 @@ GEMINI = "https://generativelanguage.googleapis.com/v1beta/models/m:generateCont
 STREAMED = "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent"
 HI = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 REPLY = Reply("r1", "m", "Hello", usage=(3, 4), created=5)
-CALLS = Reply(
-    "r1", "m", None, (ToolUse("c1", "look", '{"id": 1}'), ToolUse("c2", "look", "{}")), "tool_calls", (3, 4), 5
-)
+LOOK = ToolUse("c1", "look", '{"id": 1}')
+CALLS = Reply("r1", "m", None, (LOOK, ToolUse("c2", "look", "{}")), "tool_calls", (3, 4), 5)
 TOLD = Reply("r1", "m", "I look.", (LOOK,), "tool_calls")
 CUT = Reply("r1", "m", "Hel", finish="length")
 
