@@ -241,6 +241,8 @@ def _gemini_part(part: Any) -> dict[str, Any]:
         return {"fileData": {"mimeType": "image/*", "fileUri": data}}
     if mime:
         return {"inlineData": {"mimeType": mime, "data": data}}
+    if not isinstance(part, Mapping):
+        return {"text": _as_text(part)}
     return {str(part.get("type", "part")): {key: value for key, value in part.items() if key != "type"}}
 
 
