@@ -17,6 +17,8 @@ from .hooks import project_hooks
 from .output import counted, say, warn
 from .progress import Progress
 
+_MOST_PLACES = 3
+
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
@@ -56,8 +58,8 @@ def command(files: tuple[Path, ...], out: Path, wanted: tuple[str, ...], every: 
     run.all(files)
     store, failures, passed_over = run.store, run.failures, run.passed_over
     store.finish()
-    for failure in failures:
-        warn(f"Not imported: {failure}")
+    for told in _told(failures):
+        warn(f"Not imported: {told}")
     for line in run.grades.lines(all_written=every):
         say(line)
     say(_summary(store.tally, len(failures), out))
@@ -118,6 +120,20 @@ def _with_progress(files: tuple[Path, ...]) -> Iterator[ImportedSession | Import
             yield from bar.count(sessions)
             for line in sessions.warnings:
                 warn(line)
+
+
+def _told(failures: list[StatebaseError]) -> Iterator[str]:
+    """Each error; those that say the same of several places together."""
+    alike: dict[tuple[str, str | None], list[StatebaseError]] = {}
+    for failure in failures:
+        alike.setdefault((failure.what, failure.remedy), []).append(failure)
+    for (what, remedy), (first, *others) in alike.items():
+        more = ""
+        if others:
+            places = [one.where or "" for one in others[:_MOST_PLACES]] + ["…"] * (len(others) > _MOST_PLACES)
+            more = f"\n  The same at {counted(len(others), 'other place')}: {', '.join(places)}"
+        head = f"{first.where}: {what}" if first.where else what
+        yield f"{head}{more}" + (f"\n  {remedy}" if remedy else "")
 
 
 def _summary(tally: Tally, failures: int, out: Path) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import ImportFileError
 
 _LINES = (".jsonl", ".ndjson")
-_WANTED = "Give a .json or .jsonl file, plain or gzipped, with chat messages or results of tau-bench or tau2-bench."
+_WANTED = "Give a .json or .jsonl file, plain or gzipped, with sessions in a format that is known (see --help)."
 
 
 def stem_of(path: Path) -> str:

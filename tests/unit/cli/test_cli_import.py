@@ -86,7 +86,7 @@ def test_lone_surrogates_do_not_stop_it(tmp_path: Path) -> None:
     assert "unknown role" in result.stderr
 
 
-@pytest.mark.parametrize("arguments", [["import"], ["import", "none.json"], ["import", "."], ["nonsense"]])
+@pytest.mark.parametrize("arguments", [["import"], ["import", "none.json"], ["nonsense"]])
 def test_usage_errors(arguments: list[str]) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
@@ -111,3 +111,13 @@ def test_as_a_program(tmp_path: Path) -> None:
         "1 session, 1 turn, 0 calls; files: 3 written, 0 unchanged, 0 refused; in out"
     )
     assert run.stderr == ""
+
+
+def test_what_is_wrong_in_the_same_way_is_told_once(tmp_path: Path) -> None:
+    source = tmp_path / "lines.jsonl"
+    source.write_text("".join(f'{{"n": {number}}}\n' for number in range(6)))
+    result = run("import", str(source), "--out", str(tmp_path / "out"))
+    assert result.exit_code == 1
+    assert result.stderr.count("is no session of a format that is known") == 1
+    assert f"Not imported: {source}:1: is no session" in result.stderr
+    assert f"The same at 5 other places: {source}:2, {source}:3, {source}:4, …" in result.stderr
