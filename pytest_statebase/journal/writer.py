@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import errno
-import logging
 import os
 import sys
 import threading
@@ -13,32 +11,26 @@ import time
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from ..events import timestamp
 from ..frames import Between, Frame, SessionClosed, SessionCut, TurnClosed, frame_at
-from .files import Journal, new_name, prune
 from .limits import Limits
-from .lines import HEADER, KINDS, Head, checked, line_of
-from .markers import marked_places
-from .settle import settled
+from .lines import KINDS
+from .sink import NoLineError, Sink
 from .status import Counts, write_status
+from .telling import Telling, named
 from .weight import weigh
 
 Kept: TypeAlias = Callable[[bool], None]
 
-_log = logging.getLogger("pytest_statebase.capture")
 _BATCH_FRAMES, _BATCH_BYTES = 256, 1 << 20
 _MOST_CUT = 100_000
 """Sessions that are known as cut. Who reads the journal finds the others by the gap that they have."""
-_MOST_PLACES = 20
 _STATUS_SECONDS = 1.0
-_PRUNE_SECONDS = 600.0
 _WORK_SECONDS, _REST_SECONDS = 0.0002, 0.00002
-_FORMAT = 1
 
 
 @dataclass(slots=True, eq=False)
@@ -66,18 +58,14 @@ class Writer:
         self.directory = Path(directory).absolute()
         self.limits = limits or Limits()
         self._redact = redact
-        self._logged: set[str] = set()
-        self._places: set[str] = set()
-        """Where values stood that could not be stored, as far as that was told."""
-        self._begin()
+        self._begin(Telling(self.directory))
         _writers.add(self)
         atexit.register(_stop, weakref.ref(self))
 
-    def _begin(self) -> None:
+    def _begin(self, telling: Telling) -> None:
         """Begin a journal that nobody else knows of; nothing is written yet."""
-        self.name, self._process = new_name()
-        self.counts = Counts()
-        self._journal = Journal(self.directory, self.name, self.limits)
+        self._telling = telling
+        self._sink = Sink(self.directory, self.limits, self._redact, telling)
         # Reentrant: a signal handler or a finalizer may put a frame in the middle of a put.
         self._lock = threading.RLock()
         self._queue: SimpleQueue[_Item | threading.Event] = SimpleQueue()
@@ -90,12 +78,14 @@ class Writer:
         """Those of which nothing more is written, either: for the writer's thread alone."""
         self._cuts: list[SessionCut] = []
         """Those that no journal tells yet."""
-        self._number = 0
         self._thread: threading.Thread | None = None
         self._is_stopped = False
-        self._started = timestamp()
-        self._told_at = self._pruned_at = self._breathed = 0.0
-        self._is_told = True
+        self._told_at = self._breathed = 0.0
+
+    @property
+    def counts(self) -> Counts:
+        """What became of the turns so far."""
+        return self._telling.counts
 
     # --- From any thread
 
@@ -108,7 +98,7 @@ class Writer:
         try:
             return self._put(frame, kept)
         except Exception as error:  # whatever it is, the agent must not see it
-            self._tell("internal", f"a frame could not be taken: {_named(error)}")
+            self._telling.trouble("internal", f"a frame could not be taken: {named(error)}")
             return False
 
     def _put(self, frame: Frame, kept: Kept | None) -> bool:
@@ -178,7 +168,9 @@ class Writer:
         thread.join(self.limits.flush_seconds if timeout is None else timeout)
         if thread.is_alive():
             frames, _ = self.waiting()
-            self._tell("stopped", f"the disk was too slow at the end of the program: {frames} frames are not written")
+            self._telling.trouble(
+                "stopped", f"the disk was too slow at the end of the program: {frames} frames are not written"
+            )
             return False
         return True
 
@@ -188,17 +180,20 @@ class Writer:
 
     def trouble(self, kind: str, what: str) -> None:
         """Count something that went wrong in capturing, and log it the first time. what: without anything captured."""
-        self._tell(kind, what)
-        with self._lock:
-            if self._thread is not None:
-                self._queue.put(threading.Event())
+        self._telling.trouble(kind, what)
+        self._wake()
+
+    def _wake(self) -> None:
+        """The writer may sleep, and is to tell of something."""
+        if self._thread is not None and self._queue.empty():
+            self._queue.put(threading.Event())
 
     def _lose(self, frame: Frame, reason: str, what: str | None) -> None:
         """Count a frame as lost. From what it says of a session on, nothing more of that is kept."""
         with self._lock:
             if type(frame) is TurnClosed:
                 self.counts.lost[reason] += 1
-            self._is_told = False
+            self._telling.is_news = True
             session = frame.session
             if _is_content(frame) and session not in self._cut and reason not in ("stopped", "session cut"):
                 self.counts.cut += 1
@@ -207,20 +202,9 @@ class Writer:
                 del self._cuts[:-_MOST_CUT]
                 if self._thread is None:
                     self._start()
-                if self._queue.empty():
-                    # The writer may sleep, and is to tell of it.
-                    self._queue.put(threading.Event())
+                self._wake()
         if what is not None:
-            self._tell(reason, what)
-
-    def _tell(self, kind: str, what: str) -> None:
-        with self._lock:
-            self._is_told = False
-            is_first = self.counts.trouble(kind, what) and kind not in self._logged
-            self._logged.add(kind)
-        if is_first:
-            with contextlib.suppress(Exception):  # handlers are strangers
-                _log.warning("%s (%s); told once, and counted in %s", what, kind, self.directory)
+            self._telling.trouble(reason, what)
 
     # --- In the writer's own thread
 
@@ -238,15 +222,15 @@ class Writer:
                 if not going or time.monotonic() - self._told_at > _STATUS_SECONDS:
                     self._write_status(ended=not going)
             except Exception as error:  # capture goes on, whatever it was
-                self._tell("internal", f"the journal met an error of its own: {_named(error)}")
+                self._telling.trouble("internal", f"the journal met an error of its own: {named(error)}")
             for item in batch:
                 if isinstance(item, threading.Event):
                     item.set()
-        self._journal.close()
+        self._sink.close()
 
     def _batch(self) -> list[_Item | threading.Event]:
         try:
-            batch = [self._queue.get(timeout=None if self._is_told else _STATUS_SECONDS)]
+            batch = [self._queue.get(timeout=_STATUS_SECONDS if self._telling.is_news else None)]
         except Empty:
             return []
         size = 0
@@ -290,7 +274,7 @@ class Writer:
         with self._lock:
             self._frames -= len(items)
             self._bytes -= sum(item.size for item in items)
-            self._is_told = False
+            self._telling.is_news = True
             for item, line in zip(done, lines, strict=False):
                 self.counts.kept.update(frames=1, bytes=len(line), turns=type(item.frame) is TurnClosed)
                 self.counts.kept["events"] += len(getattr(item.frame, "events", ()))
@@ -299,41 +283,20 @@ class Writer:
                 try:
                     item.kept(id(item) in kept)
                 except Exception as error:
-                    self._tell("internal", f"who waits for a turn to be kept failed: {_named(error)}")
+                    self._telling.trouble("internal", f"who waits for a turn to be kept failed: {named(error)}")
 
     def _line(self, item: _Item) -> bytes | None:
-        frame, kind, what = item.frame, "encoding", "a turn could not be made text of"
+        frame = item.frame
         if type(frame) is SessionClosed:
             self._broken.pop(frame.session, None)
         elif _is_content(frame) and frame.session in self._broken:
             self._lose(frame, "session cut", None)
             return None
         try:
-            uncopied = 0
-            if not item.is_plain:
-                frame, uncopied = settled(frame)
-            kind, what = "redaction", "the redaction of a turn failed, so that it is not kept"
-            frame = self._redact(frame)
-            kind, what = "encoding", "a turn could not be made text of"
-            line, more = line_of(frame, self._number + 1, time.time())
-        except Exception as error:
-            self._break(item.frame, kind, f"{what}: {_named(error)}")
+            return self._sink.line(frame, is_plain=item.is_plain)
+        except NoLineError as error:
+            self._break(frame, error.reason, error.what)
             return None
-        self._number += 1
-        if uncopied or more:
-            self.counts.uncopied += max(uncopied, more)
-            self._tell_uncopied(frame)
-        return line
-
-    def _tell_uncopied(self, frame: Frame) -> None:
-        places = [place for place in islice(marked_places(frame), _MOST_PLACES) if place not in self._places]
-        where = places[0] if places else "a part of a value"
-        self._tell("uncopied", f"{where}, which cannot be stored: a marker stands in its place")
-        for place in places[: _MOST_PLACES - len(self._places)]:
-            if self._places:
-                with contextlib.suppress(Exception):  # handlers are strangers
-                    _log.warning("%s, which cannot be stored: a marker stands in its place", place)
-            self._places.add(place)
 
     def _break(self, frame: Frame, reason: str, what: str | None) -> None:
         """Count a frame as lost that was taken already: those of its session that wait behind it are lost as well."""
@@ -345,52 +308,20 @@ class Writer:
         """Append the lines, with those of sessions that were cut; how many stand in the journal."""
         with self._lock:
             cuts, self._cuts = self._cuts, []
-        told = [line for cut in cuts if (line := self._cut_line(cut)) is not None]
-        written, error = 0, None
-        try:
-            self._ready()
-            written, error = self._journal.append([*told, *lines])
-            if self.limits.fsync and error is None:
-                self._journal.sync()
-        except OSError as failed:
-            written, error = 0, failed
-        if error is not None:
-            self._tell("disk", f"the journal cannot be written: {error.strerror or _named(error)}")
-            if error.errno == errno.EFBIG:
-                self._journal.close()
+        told, written = self._sink.append(cuts, lines)
         with self._lock:
-            self._cuts[:0] = cuts[written:] if written < len(told) else []
-        return max(0, written - len(told))
-
-    def _cut_line(self, cut: SessionCut) -> bytes | None:
-        """The line that tells of a cut; None where the redaction fails even of that."""
-        try:
-            line, _ = line_of(self._redact(cut), self._number + 1, time.time())
-        except Exception as error:
-            self._tell("redaction", f"the redaction of the end of a session failed: {_named(error)}")
-            return None
-        self._number += 1
-        return line
-
-    def _ready(self) -> None:
-        before = self._journal.path
-        self._number += 1
-        payload = f'{{"journal":{_FORMAT},"process":"{self._process}","pid":{os.getpid()},"started":"{self._started}"}}'
-        self._journal.ready(checked(Head(HEADER, self._number, "", time.time()), payload))
-        now = time.monotonic()
-        if before != self._journal.path or now - self._pruned_at > _PRUNE_SECONDS:
-            self._pruned_at = now
-            self.counts.removed += prune(self.directory, self.limits, self.name)
+            self._cuts[:0] = cuts[told:]
+        return written
 
     def _write_status(self, *, ended: bool) -> None:
-        if self._is_told and not ended:
+        if not (self._telling.is_news or ended):
             return
-        self._told_at, self._is_told = time.monotonic(), True
+        self._told_at, self._telling.is_news = time.monotonic(), False
         frames, size = self.waiting()
-        journal = self._journal.path
+        journal = self._sink.path
         status = {
             "pid": os.getpid(),
-            "started": self._started,
+            "started": self._sink.started,
             "at": timestamp(),
             "ended": ended,
             "journal": journal.name if journal else None,
@@ -404,17 +335,18 @@ class Writer:
             **self.counts.told(),
         }
         try:
-            write_status(self.directory, self.name, status)
+            write_status(self.directory, self._sink.name, status)
         except OSError as error:
-            self._tell("status", f"the status of the capture cannot be written: {error.strerror or _named(error)}")
-            self._is_told = True
+            what = f"the status of the capture cannot be written: {error.strerror or named(error)}"
+            self._telling.trouble("status", what)
+            self._telling.is_news = False
 
     # --- In a child of fork
 
     def _forked(self) -> None:
-        self._journal.abandon()
+        self._sink.abandon()
         stopped = self._is_stopped
-        self._begin()
+        self._begin(Telling(self.directory, self._telling))
         self._is_stopped = stopped
 
 
@@ -441,11 +373,6 @@ def _add(sessions: dict[str, None], session: str) -> None:
     sessions[session] = None
     if len(sessions) > _MOST_CUT:
         del sessions[next(iter(sessions))]
-
-
-def _named(error: BaseException) -> str:
-    """The kind of an error: its text may hold what was to be redacted."""
-    return type(error).__qualname__
 
 
 def _stop(found: weakref.ref[Writer]) -> None:
