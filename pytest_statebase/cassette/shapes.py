@@ -171,6 +171,15 @@ def built(shape: Shape, fields: Mapping[str, Any]) -> Any:
 
     Raises MalformedError for a value of a wrong type, and for a field that is missing or unknown.
     """
+    check_fields(shape, fields)
+    try:
+        return shape.kind(**fields)
+    except TypeError:
+        raise MalformedError("a field is missing") from None
+
+
+def check_fields(shape: Shape, fields: Mapping[str, Any]) -> None:
+    """Raise MalformedError for a field of a wrong type, and for one that is unknown."""
     types = shape.types
     for name, value in fields.items():
         wanted = types.get(name, ())
@@ -178,10 +187,6 @@ def built(shape: Shape, fields: Mapping[str, Any]) -> Any:
             raise MalformedError(f"`{name}` must be {_named(wanted) or 'no field'}, not {_shown(value)}", name)
         if type(value) is list and name in _OF:
             _check_items(name, value)
-    try:
-        return shape.kind(**fields)
-    except TypeError:
-        raise MalformedError("a field is missing") from None
 
 
 def _check_items(key: str, items: list[Any]) -> None:

@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import Any
 from zlib import crc32
 
-from ..cassette.shapes import BY_EVENT, MalformedError, built
+from ..cassette.shapes import BY_EVENT, MalformedError, built, check_fields
 from ..events import Event, SessionCreated, SessionEnded, SessionForked, TurnAdded, TurnStarted
 from ..frames import Between, Frame, SessionClosed, SessionCut, SessionOpened, TurnClosed, TurnOpened, frame_at
 from ..values import ABSENT
@@ -52,6 +52,7 @@ def line_of(frame: Frame, number: int, now: float) -> tuple[bytes, int]:
     """The line of a frame, and how many parts of its values could not be stored.
 
     number: of the line, among those of its process. now: the time where the frame itself tells none.
+    Raises whatever the frame deserves that would not read back.
     """
     at = seconds_of(frame_at(frame))
     head = Head(KINDS[type(frame)], number, frame.session, now if at is None else at)
@@ -128,19 +129,20 @@ def _payload(frame: Frame) -> dict[str, Any]:
         case SessionOpened(created):
             return event_form(created)
         case TurnOpened():
-            return {"input": frame.input, "at": frame.at}
+            return {"input": _typed(frame.input, dict, list, _NONE), "at": _typed(frame.at, str, _NONE)}
         case TurnClosed() | Between():
-            form: dict[str, Any] = {"events": list(map(event_form, frame.events))}
+            events = _whole(frame.events) if type(frame) is TurnClosed else _inner(frame.events, 0, None)
+            form: dict[str, Any] = {"events": list(map(event_form, events))}
             if frame.exchanges:
                 form["exchanges"] = list(map(_exchange_form, frame.exchanges))
             if type(frame) is TurnClosed and frame.state_before is not ABSENT:
                 form["state_before"] = frame.state_before
             return form
         case SessionClosed():
-            keep = None if frame.keep is None else list(frame.keep)
-            return {"reason": frame.reason, "keep": keep, "at": frame.at}
+            keep = None if frame.keep is None else [_typed(rule, str) for rule in frame.keep]
+            return {"reason": _typed(frame.reason, str, _NONE), "keep": keep, "at": _typed(frame.at, str, _NONE)}
         case SessionCut():
-            return {"reason": frame.reason, "at": frame.at}
+            return {"reason": _typed(frame.reason, str), "at": _typed(frame.at, str, _NONE)}
 
 
 def _fields_of(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]], tuple[Any, ...]]:
@@ -154,7 +156,10 @@ _FIELDS = {kind: _fields_of(kind) for kind in BY_EVENT}
 
 
 def event_form(event: Event) -> dict[str, Any]:
-    """The event as a mapping of its fields, without those that are as by default."""
+    """The event as a mapping of its fields, without those that are as by default.
+
+    Raises MalformedError for a field of a wrong type.
+    """
     kind = type(event)
     names, values, defaults = _FIELDS[kind]
     form = {
@@ -162,6 +167,7 @@ def event_form(event: Event) -> dict[str, Any]:
     }
     if not form.get("extra", True):
         del form["extra"]
+    check_fields(BY_EVENT[kind], form)
     return {"event": kind.__name__, **form}
 
 
@@ -185,10 +191,14 @@ def _created(session: str, payload: Any) -> SessionOpened:
 
 
 def _turn(session: str, payload: dict[str, Any]) -> TurnClosed:
-    events = tuple(map(_event, _typed(payload["events"], list)))
+    events = _whole(tuple(map(_event, _typed(payload["events"], list))))
+    return TurnClosed(session, events, _exchanges(payload), payload.get("state_before", ABSENT))
+
+
+def _whole(events: tuple[Event, ...]) -> tuple[Event, ...]:
     if len(events) < 2 or type(events[0]) is not TurnStarted or type(events[-1]) is not TurnAdded:
         raise ValueError("a turn without its beginning or its end")
-    return TurnClosed(session, _inner(events, 1, -1), _exchanges(payload), payload.get("state_before", ABSENT))
+    return _inner(events, 1, -1)
 
 
 def _between(session: str, payload: dict[str, Any]) -> Between:

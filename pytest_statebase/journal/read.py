@@ -83,6 +83,30 @@ class _Place:
     times: array[float] = field(default_factory=lambda: array("d"))
 
 
+class _Seen:
+    """Numbers of lines that were seen: a byte for each, as long as they come about one after the other."""
+
+    __slots__ = ("_first", "_flags", "_others")
+
+    def __init__(self, first: int) -> None:
+        self._first = first
+        self._flags = bytearray()
+        self._others: set[int] = set()
+
+    def add(self, number: int) -> bool:
+        """Whether it is new."""
+        at, flags = number - self._first, self._flags
+        if not 0 <= at < len(flags) + 10_000:
+            is_new = number not in self._others
+            self._others.add(number)
+            return is_new
+        if at >= len(flags):
+            flags.extend(bytes(at + 1 - len(flags)))
+        is_new = not flags[at]
+        flags[at] = 1
+        return is_new and number not in self._others
+
+
 class Index:
     """Where the lines of each session stand, over many journals. Memory grows with the lines, not with what they hold.
 
@@ -96,7 +120,7 @@ class Index:
         self._processes: dict[str, int] = {}
         self.damaged_processes: set[int] = set()
         """Those of which a line is lost that was finished once."""
-        self._seen: set[tuple[int, int]] = set()
+        self._seen: dict[int, _Seen] = {}
         for at in range(len(self.files)):
             self._add(at)
         del self._seen
@@ -135,10 +159,8 @@ class Index:
     def _enter(self, head: Head, place: tuple[int, ...]) -> None:
         if head.kind not in _KINDS:
             raise ValueError(f"an unknown kind of line: {head.kind!r:.40}")
-        once = (place[-1], head.number)
-        if once in self._seen:
+        if not self._seen.setdefault(place[-1], _Seen(head.number)).add(head.number):
             return
-        self._seen.add(once)
         known = self._sessions.setdefault(head.session, _Place())
         known.numbers.extend((*place, head.number))
         known.times.append(head.time)

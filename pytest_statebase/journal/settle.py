@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from ..cassette.shapes import BY_EVENT
 from ..cassette.tags import form_of, typed_data
 from ..events import Event
 from ..frames import Between, Frame, SessionOpened, TurnClosed, TurnOpened
@@ -120,6 +121,13 @@ def settled(frame: Frame) -> tuple[Frame, int]:
 
 def _events(settler: Settler, events: Iterable[Event]) -> tuple[Any, ...]:
     return tuple(
-        replace(event, **{name: settler.value(getattr(event, name)) for name in LOADED[type(event)]})
-        for event in events
+        replace(event, **{name: _field(settler, event, name) for name in LOADED[type(event)]}) for event in events
     )
+
+
+def _field(settler: Settler, event: Event, name: str) -> Any:
+    value = getattr(event, name)
+    if isinstance(value, str) and BY_EVENT[type(event)].types[name] is not None:
+        # A name or a text of the event itself, which has no type to be kept.
+        return str.__str__(value)
+    return settler.value(value)

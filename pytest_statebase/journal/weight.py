@@ -40,7 +40,7 @@ def weigh(frame: Frame) -> tuple[int, bool]:
     if kind is TurnClosed or kind is Between:
         events, exchanges = frame.events, frame.exchanges  # type: ignore[union-attr]
         values = list(map(_values, events))
-        if kind is TurnClosed and type(frame.state_before) in (dict, list):  # type: ignore[union-attr]
+        if kind is TurnClosed and frame.state_before is not ABSENT:  # type: ignore[union-attr]
             values.append(frame.state_before)  # type: ignore[union-attr]
         packed, plain = _packed(values)
         if exchanges:

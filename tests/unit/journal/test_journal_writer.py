@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,23 @@ import pytest
 from journal_frames import at, frames_in, turn, turns_in
 
 from pytest_statebase.errors import OptionError
-from pytest_statebase.events import MemoryAdded, SessionCreated
+from pytest_statebase.events import (
+    Event,
+    MemoryAdded,
+    MemoryDeleted,
+    MemorySearched,
+    MemoryUpdated,
+    Said,
+    SessionCreated,
+    StateRolledBack,
+    StateUpdated,
+    ToolCalled,
+    TurnAdded,
+    TurnStarted,
+)
 from pytest_statebase.frames import Between, Frame, SessionClosed, SessionCut, SessionOpened, TurnClosed, TurnOpened
 from pytest_statebase.journal import Limits, Writer, files, read_sessions, read_statuses
-from pytest_statebase.values import Uncopied
+from pytest_statebase.values import TypedData, Uncopied
 
 ROOT = Path(__file__).parents[3]
 
@@ -398,6 +412,79 @@ def test_what_is_no_frame_is_refused_without_an_error(directory: Path, frame: An
     assert writer.stop(20)
     assert turns_in(directory) == [("s", 1)]
     assert read_statuses(directory)[0]["troubles"].keys() & {"internal", "encoding"}
+
+
+class Text(str):
+    __slots__ = ()
+
+
+def _events_with(value: Any) -> Iterator[Event]:
+    """Every event with the value in each of its fields, one after the other."""
+    whole = {
+        "tool": "t",
+        "version": 1,
+        "to_version": 0,
+        "value": 1,
+        "text": "x",
+        "content": "x",
+        "number": 1,
+        "was": "x",
+    }
+    for kind in (
+        Said,
+        ToolCalled,
+        StateUpdated,
+        StateRolledBack,
+        MemoryAdded,
+        MemoryUpdated,
+        MemoryDeleted,
+        MemorySearched,
+    ):
+        names = [field.name for field in fields(kind)]
+        given = {name: whole[name] for name in names if name in whole} | ({"query": "x"} if "query" in names else {})
+        for name in names:
+            yield kind(**{**given, name: value})
+
+
+ODD = [1, -1, 1.5, True, None, "x", Text("x"), b"x", [1], [[]], ["x"], {"a": 1}, {1: 2}, (1,), {1}, 10**5000, object()]
+
+
+@pytest.mark.parametrize("value", ODD, ids=lambda value: type(value).__name__)
+def test_whatever_stands_in_an_event_what_is_said_to_be_kept_is_read(directory: Path, value: Any) -> None:
+    frames: list[Frame] = [
+        *(turn(f"s{number}", 1, more=(event,)) for number, event in enumerate(_events_with(value))),
+        TurnClosed("input", (TurnStarted(1, value), TurnAdded())),
+        TurnClosed("number", (TurnStarted(value), TurnAdded())),
+        TurnClosed("output", (TurnStarted(1), TurnAdded(value))),
+        TurnClosed("metadata", (TurnStarted(1), TurnAdded(metadata=value))),
+        TurnClosed("before", (TurnStarted(1), TurnAdded()), state_before=value),
+        TurnClosed("order", (TurnAdded(), TurnStarted(1))),
+        TurnClosed("inside", (TurnStarted(1), TurnStarted(2), TurnAdded())),
+        TurnOpened("opened", value),
+        TurnOpened("opened", None, value),
+        SessionOpened(SessionCreated("created", value, metadata=value)),
+        SessionClosed("closed", value, value),
+        Between("between", (SessionCreated("between"),)),
+    ]
+    kept = put_all(Writer(directory), frames)
+    assert len(kept) == len(frames)
+    assert sorted(frame.session for frame in frames_in(directory) if type(frame) is not SessionCut) == sorted(
+        session for session, is_kept in kept if is_kept
+    )
+    assert ("order", False) in kept
+    assert ("inside", False) in kept
+    assert sum(is_kept for _, is_kept in kept) > 5
+
+
+def test_a_state_of_another_type_is_settled_before_it_is_redacted(directory: Path) -> None:
+    seen: list[Frame] = []
+
+    def redact(frame: Frame) -> Frame:
+        seen.append(frame)
+        return frame
+
+    put_all(Writer(directory, redact=redact), [turn("s", 1, before=Limits())])
+    assert type(seen[0].state_before) is TypedData  # type: ignore[union-attr]
 
 
 # --- Its end
