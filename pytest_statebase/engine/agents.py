@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import AgentError
 from ..values import ABSENT, fields_of
+from .asked import Entry, entry_of, whole
 from .tools import import_remedy
 
 PARAMETERS = ("session_id", "user_input", "state", "history", "messages", "tools", "statebase", "turn")
@@ -58,8 +59,9 @@ class Agent:
                     remedy="A class is instantiated without arguments for every replay; a function will do too.",
                 ) from error
         entry = _entry_point(target, self.name)
-        names, alone = _parameters(entry, self.name)
-        return BoundAgent(target, entry, names, alone)
+        asked = entry_of(entry)
+        names, alone = _parameters(entry, asked, self.name)
+        return BoundAgent(target, entry, names, alone, asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +74,14 @@ class BoundAgent:
     """The known names that it asks for."""
     takes_input: bool
     """No known name: its one parameter gets the input, by position."""
+    asked: Entry
 
     def call(self, offered: Mapping[str, Callable[[], Any]]) -> Any:
-        """Call the agent with what it asks for; an async agent gives an awaitable."""
+        """Call the agent with what it asks for. A stream is read to its end; an async agent gives an awaitable."""
         if self.takes_input:
-            return self.entry(offered["user_input"]())
-        return self.entry(**{name: offered[name]() for name in self.names})
+            return whole(self.entry(offered["user_input"]()), self.asked)
+        own = {known: name for name, known in self.asked.names.items()}
+        return whole(self.entry(**{own.get(name, name): offered[name]() for name in self.names}), self.asked)
 
     @property
     def keeps_memory_itself(self) -> bool:
@@ -140,15 +144,16 @@ def _entry_point(target: Any, name: str) -> Callable[..., Any]:
     )
 
 
-def _parameters(entry: Callable[..., Any], name: str) -> tuple[tuple[str, ...], bool]:
+def _parameters(entry: Callable[..., Any], asked: Entry, name: str) -> tuple[tuple[str, ...], bool]:
     try:
         parameters = list(inspect.signature(entry).parameters.values())
     except (TypeError, ValueError):
         return (), True
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    known = tuple(p.name for p in named if p.name in PARAMETERS)
+    names = {p.name: asked.names.get(p.name, p.name) for p in named}
+    known = tuple(name for name in names.values() if name in PARAMETERS)
     required = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    unknown = [p.name for p in required if p.name not in known]
+    unknown = [p.name for p in required if names.get(p.name) not in known]
     if known and not unknown:
         return known, False
     if not known and (len(unknown) == 1 or (not unknown and _takes_one(parameters))):

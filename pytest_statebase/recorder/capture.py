@@ -12,6 +12,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, overload
 
+from ..engine.asked import Entry, Where
 from ..engine.finding import find_tools, with_marked
 from ..engine.snapshot import snapshot
 from ..engine.watched import Watched
@@ -24,7 +25,7 @@ from ..privacy import RedactionOptions
 from ..values import ABSENT
 from ..wire.hosts import Hosts
 from .cleaning import Cleaning
-from .entry import Asked, Entry, T, Where, decorated
+from .entry import Asked, T, decorated
 from .rules import Rules
 from .service import Service
 from .sessions import Bounds, Journal, Session, Sessions, here

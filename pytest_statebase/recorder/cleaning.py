@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..frames import Frame
@@ -24,6 +25,11 @@ class Cleaning:
             self._redactor = FrameRedactor(self._options or RedactionOptions(key=self._key()))
             self._process = os.getpid()
         return self._redactor.frame(frame)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """In how many places something was taken out, by kind."""
+        return self._redactor.counts if self._process else {}
 
     def _key(self) -> bytes:
         try:

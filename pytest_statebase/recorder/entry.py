@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import CO_COROUTINE
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType, MethodType
 from typing import Any, TypeAlias, TypeVar
 
-from ..engine.agents import AgentReply
+from ..engine.asked import MARK, Entry, found, streamed
 from ..engine.snapshot import snapshot
 from ..engine.streams import Watch
 from ..engine.trampoline import kind_of, trampoline, twin
@@ -18,25 +18,7 @@ from ..values import ABSENT
 from .turns import Turn
 
 T = TypeVar("T")
-Where: TypeAlias = str | Callable[[Any], Any] | None
-"""A path such as `request.thread_id`, through attributes and keys, or what is called for the value."""
 Begin: TypeAlias = "Callable[[Asked], Turn | None]"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Where an entry point is handed what a turn needs, and where its reply stands in what it returns."""
-
-    session: Where = None
-    """None: its parameter `session_id`, or else the session that was entered around the call."""
-    input: Where = None
-    """None: its parameter `user_input`, the last words of the user in `messages`, or its only parameter."""
-    state: Where = None
-    """None: its parameter `state`."""
-    user: Where = None
-    output: Where = None
-    """Of a stream: in each chunk. None: what is returned is the reply."""
-    agent_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +52,7 @@ def decorated(target: Any, entry: Entry, begin: Begin, failed: Callable[[str, Ex
     made = twin(target, trampoline(code, _Capturing(target, entry, begin, failed).dispatch, is_method=False))
     functools.update_wrapper(made, target)
     del made.__wrapped__  # type: ignore[attr-defined]  # its own signature is the same
+    setattr(made, MARK, entry)
     return made
 
 
@@ -148,10 +131,8 @@ class _Capturing:
 
         def ended(closed: bool, returned: Any, error: BaseException | None) -> None:
             try:
-                if isinstance(returned, AgentReply):
-                    turn.reply(returned)
-                elif chunks:
-                    turn.reply(joined(chunks))
+                if chunks or returned is not None:
+                    turn.reply(streamed(chunks, returned))
             except Exception as trouble:
                 self._failed("reply", trouble)
             turn.close(error, interrupted=closed)
@@ -186,36 +167,6 @@ class _Capturing:
             return last_words(named["messages"])
         rest = [name for name in named if name not in ("self", "cls", "session_id", "state")]
         return named[rest[0]] if len(rest) == 1 else None
-
-
-def found(value: Any, where: Where, *, default: Any = None) -> Any:
-    """What stands at a place in a value; `default` where nothing does."""
-    if where is None:
-        return value
-    if callable(where):
-        return where(value)
-    for part in where.split("."):
-        if isinstance(value, Mapping):
-            if part not in value:
-                return default
-            value = value[part]
-        elif hasattr(value, part):
-            value = getattr(value, part)
-        else:
-            return default
-    return value
-
-
-def joined(chunks: Sequence[Any]) -> Any:
-    """The reply that came bit by bit."""
-    given = [chunk for chunk in chunks if chunk is not None]
-    if all(isinstance(chunk, str) for chunk in given):
-        return "".join(given)
-    if all(isinstance(chunk, bytes) for chunk in given):
-        return b"".join(given).decode(errors="replace")
-    if len(given) == 1:
-        return given[0]
-    return {"type": "data", "content": given}
 
 
 def last_words(messages: Any) -> Any:

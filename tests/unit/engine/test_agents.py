@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import urllib.error
 import urllib.request
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pydantic
 import pytest
 
-from pytest_statebase import AgentReply, Ledger, replay, replay_async
+from pytest_statebase import AgentReply, Ledger, capture, record_session, replay, replay_async
 from pytest_statebase.cassette import Cassette
 from pytest_statebase.engine.agents import as_agent, as_reply
 from pytest_statebase.errors import AgentError
@@ -299,3 +301,52 @@ def test_the_start_is_in_the_middle_of_no_turn() -> None:
     result = replay(Cassette.from_ledger(ledger), lambda user_input, state: "done")
     assert [turn.turn for turn in result.turns] == [1]
     assert not any("is in the middle of" in text for text in result.warnings)
+
+
+def words(user_input: str) -> Iterator[str]:
+    yield from user_input.upper().split()
+
+
+async def words_later(user_input: str) -> AsyncIterator[str]:
+    for word in user_input.upper().split():
+        yield word
+
+
+@capture.agent(session="thread", input="message", state="held", output="delta.text")
+async def chunks(thread: str, message: str, held: Any) -> AsyncIterator[Any]:
+    assert thread.startswith("sess_1")
+    assert held == {}
+    for word in message.upper().split():
+        yield {"delta": {"text": word}}
+    yield {"usage": 3}
+
+
+@capture.agent(input="message", output="reply")
+def keyed(message: str) -> dict[str, Any]:
+    return {"reply": message.replace(" ", "").upper(), "cost": 3}
+
+
+@capture.agent(input="message", output="reply")
+async def keyed_later(message: str) -> Any:
+    return SimpleNamespace(reply=message.replace(" ", "").upper())
+
+
+@pytest.mark.parametrize("agent", [words, words_later, chunks, keyed, keyed_later])
+def test_streams_and_entry_points_that_say_how_they_are_asked(agent: Any) -> None:
+    ledger = Ledger(
+        [
+            SessionCreated("sess_1", state={}),
+            TurnStarted(1, {"type": "text", "content": "a b c"}),
+            TurnAdded({"type": "text", "content": "ABC"}),
+        ]
+    )
+    assert replay(Cassette.from_ledger(ledger), agent).verdicts == {"unchanged": 1}
+
+
+def test_a_stream_that_only_returns() -> None:
+    def agent(user_input: str) -> Generator[Any, Any, AgentReply]:
+        return AgentReply("done", reasoning="because")
+        yield
+
+    ledger = record_session(agent, ["x"], session_id="s")
+    assert ledger.turns[0].output == {"type": "text", "content": "done"}

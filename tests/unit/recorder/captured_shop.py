@@ -71,6 +71,10 @@ def connection(name: str) -> dict[str, Any]:
     return {"name": name, "handles": [{"lock": threading.Lock()}]}
 
 
+def other(name: str) -> dict[str, Any]:
+    return {"inside": {threading.Lock()}}
+
+
 def sign_in(user: str) -> dict[str, Any]:
     LIVE.append("sign_in")
     return {
@@ -131,4 +135,6 @@ async def stream(session_id: str, user_input: str) -> AsyncIterator[str]:
         yield f" {page}"
 
 
-TOOLS = [f"{__name__}:{name}" for name in ("look_up", "price_of", "buy", "pages", "connection", "sign_in", "whoami")]
+TOOLS = [
+    f"{__name__}:{name}" for name in ("look_up", "price_of", "buy", "pages", "connection", "other", "sign_in", "whoami")
+]

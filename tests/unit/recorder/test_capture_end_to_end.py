@@ -88,9 +88,11 @@ def test_what_cannot_be_stored_is_told_at_recording_by_tool_and_path(
         for _ in range(3):
             with recording.session("s").turn("x"):
                 assert shop.connection("db")["handles"][0]["lock"].acquire(blocking=False)
+                assert len(shop.other("db")["inside"]) == 1
     told = [one.getMessage() for one in caplog.records if one.name == "pytest_statebase.capture"]
-    assert len(told) == 1
+    assert len(told) == 2
     assert "connection: result.handles[0].lock is a _thread:lock" in told[0]
+    assert "other: result.inside[*] is a _thread:lock" in told[1]
 
 
 def test_six_secrets_and_the_session_still_replays(tmp_path: Path) -> None:

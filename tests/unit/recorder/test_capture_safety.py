@@ -14,6 +14,7 @@ import pytest
 from capturing import Listed, listed
 
 from pytest_statebase import capture
+from pytest_statebase.engine import asked
 from pytest_statebase.recorder import calls, entry, rules, sessions, turns
 from pytest_statebase.recorder import capture as capture_module
 from pytest_statebase.recorder.capture import Recording
@@ -123,7 +124,7 @@ OURS = [
     (rules.Signs, "turn"),
     (capture_module, "snapshot"),
     (entry, "found"),
-    (entry, "joined"),
+    (asked, "joined"),
     (entry, "snapshot"),
     (Listed, "put"),
 ]
