@@ -13,6 +13,7 @@ from .output import printable
 
 _COMMANDS = {
     "init": "init",
+    "capture": "capture",
     "pull": "pull",
     "import": "import_",
     "select": "select",

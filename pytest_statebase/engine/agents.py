@@ -17,7 +17,8 @@ from .tools import import_remedy
 
 PARAMETERS = ("session_id", "user_input", "state", "history", "messages", "tools", "statebase", "turn")
 """What an agent can ask for by naming a parameter so."""
-_ENTRY_POINTS = ("run", "arun", "invoke", "ainvoke")
+ENTRY_POINTS = ("run", "arun", "invoke", "ainvoke")
+"""By which an object is called that cannot be called itself."""
 _OUTPUT_TYPES = ("text", "data", "error", "audio", "image", "tool_result", "tool_response")
 _MEMORY = frozenset({"state", "history", "messages", "statebase"})
 
@@ -134,7 +135,7 @@ def import_attribute(name: str, *, what: str) -> Any:
 def _entry_point(target: Any, name: str) -> Callable[..., Any]:
     if callable(target):
         return target  # type: ignore[no-any-return]
-    for method in _ENTRY_POINTS:
+    for method in ENTRY_POINTS:
         found = getattr(target, method, None)
         if callable(found):
             return found  # type: ignore[no-any-return]

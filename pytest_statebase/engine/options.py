@@ -9,10 +9,10 @@ from typing import Any, Literal
 from ..errors import ForkError, OptionError
 from ..ledger import ForkPoint
 from ..wire.hosts import Hosts
+from ..wire.hosts import api_hosts as hosts_of_api
 from .pins import as_pins
 from .tools import Tool, find_tools
 from .web.options import WebOptions, web_options
-from .web.stateapi import api_hosts as hosts_of_api
 
 Mode = Literal["continuous", "isolated"]
 Unrecorded = Literal["fail", "simulate", "call"]

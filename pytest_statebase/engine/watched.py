@@ -53,6 +53,10 @@ class Watched:
             self._own.clear()
             self._functions.clear()
 
+    def more(self, found: Callable[[], Iterable[Tool]]) -> None:
+        """Watch what `found` gives, too."""
+        self._add_all(found)
+
     def _add_all(self, found: Callable[[], Iterable[Tool]]) -> None:
         try:
             # Most often there is nothing, and a program that forks must not find the lock held for that.

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from types import TracebackType
+from types import FunctionType, TracebackType
 from typing import Any, overload
 
 from ..engine.asked import Entry, Where
 from ..engine.finding import find_tools, with_marked
 from ..engine.snapshot import snapshot
 from ..engine.watched import Watched
-from ..engine.web.stateapi import api_hosts as api_hosts_of
 from ..errors import OptionError
 from ..events import SessionCreated, timestamp
 from ..frames import Frame
@@ -24,10 +24,10 @@ from ..journal import Limits, Writer
 from ..privacy import RedactionOptions
 from ..values import ABSENT
 from ..wire.hosts import Hosts
+from ..wire.hosts import api_hosts as hosts_of_api
 from .cleaning import Cleaning
-from .entry import Asked, T, decorated
+from .entry import Asked, T, attach, decorated
 from .rules import Rules
-from .service import Service
 from .sessions import Bounds, Journal, Session, Sessions, here
 from .tap import Tap, decoding
 from .turns import Turn, is_at_a_turn, turn_here
@@ -59,8 +59,7 @@ class Recording:
         self._journal: Journal | None = None
         self._sessions: Sessions | None = None
         self._watched: Watched | None = None
-        self._service = None if api_hosts is None else Service(api_hosts, self._opened, self.end, self.failed)
-        self._tap = Tap(self.failed, http=http, service=self._service)
+        self._tap = Tap(self._opened, self.end, self.failed, http=http, api_hosts=api_hosts)
 
     def start(self) -> Recording:
         """Begin: from now on the tools are watched and sessions are kept.
@@ -74,8 +73,6 @@ class Recording:
             self._journal = self._make_journal()
             self._sessions = Sessions(self._journal, self._rules, self._bounds, self.failed)
             watched.begin()
-            if self._service is not None:
-                self._service.begin()
             self._tap.begin()
             self._watched = watched
             _running.append(self)
@@ -94,8 +91,6 @@ class Recording:
             watched.end()
             self._tap.end()
             _running.remove(self)
-        if self._service is not None:
-            self._service.end()
         self._sessions.end_all("stopped")
         return self._journal.stop(timeout)
 
@@ -178,6 +173,19 @@ class Recording:
         """
         return _agent(target, where, lambda: self)
 
+    def attach(self, function: FunctionType, entry: Entry) -> None:
+        """As `agent`, in place: wherever the function is held, its calls are captured, for as long as the process runs.
+
+        Raises AgentError for a parameter that it does not have.
+        """
+        attach(function, entry, self.begin, self.failed)
+
+    def watch(self, patterns: Iterable[str]) -> None:
+        """Have the calls of further tools watched, whose modules are there by now."""
+        watched = self._watched
+        if watched is not None:
+            watched.more(lambda: find_tools(patterns))
+
     def begin(self, asked: Asked) -> Turn | None:
         """A turn that has begun; None where a call is none, because another turn goes on around it."""
         if self._sessions is None or self._sessions.is_over or is_at_a_turn():
@@ -223,10 +231,13 @@ class Recording:
 
     def forked(self) -> None:
         """In a child of fork: what was open is the parent's."""
-        if self._service is not None:
-            self._service.forked()
+        self._tap.forked()
         if self._sessions is not None:
             self._sessions.forked()
+        util = sys.modules.get("multiprocessing.util")
+        if util is not None:
+            # Its children end without `atexit`, and what is registered for their end before they begin is forgotten.
+            util.register_after_fork(self, lambda recording: util.Finalize(None, recording.stop, exitpriority=-10))
 
 
 _PARTS = {"call": "a call of a tool", "tool": "looking for tools"}
@@ -285,7 +296,7 @@ class Capture:
         """
         rules, bounds = Rules(sample, keep, slow), Bounds.checked(idle, max_sessions)
         cleaning = redact if callable(redact) else Cleaning(directory, redact)
-        hosts = api_hosts_of([api_hosts] if isinstance(api_hosts, str) else api_hosts) if statebase else None
+        hosts = hosts_of_api([api_hosts] if isinstance(api_hosts, str) else api_hosts) if statebase else None
         return Recording(
             lambda: Writer(directory, redact=decoding(cleaning), limits=limits),
             tools,

@@ -56,6 +56,17 @@ def decorated(target: Any, entry: Entry, begin: Begin, failed: Callable[[str, Ex
     return made
 
 
+def attach(target: FunctionType, entry: Entry, begin: Begin, failed: Callable[[str, Exception], None]) -> None:
+    """As `decorated`, in place: whoever holds the function has its calls captured.
+
+    Raises AgentError for a parameter that it does not have.
+    """
+    code = target.__code__
+    _check(target, entry)
+    capturing = _Capturing(twin(target, code), entry, begin, failed)
+    target.__code__ = trampoline(code, capturing.dispatch, is_method=False)
+
+
 def _check(target: FunctionType, entry: Entry) -> None:
     code = target.__code__
     count = code.co_argcount + code.co_kwonlyargcount

@@ -26,7 +26,6 @@ from ..events import (
 from ..frames import Between
 from ..statebase.observed import Fact, MemorySeen, Observed, StateRead, TurnLogged, observed, reads, session_named
 from ..wire.exchange import Answer, Exchange, Request, Response
-from ..wire.hosts import Hosts
 from ..wire.watch import Told, settled_exchange
 from .sessions import Session, here
 from .turns import Turn, turn_here
@@ -101,12 +100,10 @@ class Service:
 
     def __init__(
         self,
-        hosts: Hosts,
         session: Callable[[SessionCreated], Session],
         end: Callable[[str, str], None],
         failed: Callable[[str, Exception], None],
     ) -> None:
-        self.hosts = hosts
         self._session = session
         self._end = end
         self._failed = failed

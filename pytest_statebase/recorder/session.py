@@ -22,7 +22,6 @@ from ..engine.strands import recording_strands
 from ..engine.tools import Tool, current, find_tools, stub_kin, stubbed, with_marked
 from ..engine.web.doorway import door_here
 from ..engine.web.stateapi import StateApi
-from ..engine.web.stateapi import api_hosts as hosts_of_api
 from ..errors import AgentError, UnstorableError
 from ..events import timestamp
 from ..ledger import Event, Ledger, SessionCreated, SessionEnded, ToolCalled, TurnAdded, TurnStarted
@@ -33,6 +32,7 @@ from ..wire.doors import Decision
 from ..wire.doors import Live as LiveRequest
 from ..wire.exchange import Exchange, Request, Response
 from ..wire.hosts import Hosts
+from ..wire.hosts import api_hosts as hosts_of_api
 from ..wire.intercept import intercepted
 from .calls import Calls, Live, inside, numbers, woven
 from .logged import with_log

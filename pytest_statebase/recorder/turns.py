@@ -28,7 +28,6 @@ from ..events import (
     timestamp,
 )
 from ..frames import TurnClosed, TurnOpened
-from ..statebase.observed import TurnLogged
 from ..values import ABSENT, same
 from ..wire.exchange import Exchange
 from .calls import Calls, inside, woven
@@ -36,6 +35,7 @@ from .logged import with_logged
 from .traffic import bytes_of, without_bodies
 
 if TYPE_CHECKING:
+    from ..statebase.observed import TurnLogged
     from .sessions import Session
 
 _WAYS: Mapping[int, Callable[..., Any]] = {

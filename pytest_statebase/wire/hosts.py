@@ -13,6 +13,7 @@ from ..errors import OptionError
 
 _REMEDY = "Write a host, host:port, *.example.com, 127.0.0.1:8000, [::1]:80 or the path of a Unix socket."
 _NAME = re.compile(r"(\*\.)?[\w-]+(\.[\w-]+)*\Z")
+_SERVICE = ("api.statebase.org", "*.api.statebase.org")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -60,6 +61,14 @@ class Hosts:
         """The single hosts that are named by name, for that port."""
         plain = (one.host for one in self.patterns if one.port in (None, port))
         return [host for host in plain if _NAME.match(host) and not host.startswith("*") and not is_address(host)]
+
+
+def api_hosts(texts: Iterable[str] = ()) -> Hosts:
+    """The hosts of the StateBase API: those of the service with its regions, and further ones that are named.
+
+    Raises OptionError for what is no host.
+    """
+    return Hosts.parse((*_SERVICE, *texts))
 
 
 def plain_host(host: Any) -> str:

@@ -17,7 +17,7 @@ from .watch import Watch
 Find = Callable[[], Door | Watch | None]
 """Who decides of a request that is made here and now, or watches it; None where it goes on as if nothing were there."""
 
-_CLIENTS = {
+CLIENTS = {
     "httpcore": "httpcore",
     "httpcore2": "httpcore",
     "urllib3": "urllib3",
@@ -60,15 +60,15 @@ def intercepted(find: Find) -> Iterator[None]:
 
 
 def _begin() -> None:
-    listen(_imported, _CLIENTS)
-    for name in _CLIENTS:
+    listen(_imported, CLIENTS)
+    for name in CLIENTS:
         if name in sys.modules and not _is_half(name):
             _install(name)
 
 
 def _catch_up() -> None:
     """Reach what another thread was at importing, once it is there."""
-    for name in _CLIENTS:
+    for name in CLIENTS:
         if name in sys.modules and not any(module is sys.modules[name] for module in _done):
             _install(name)
 
@@ -94,7 +94,7 @@ def _end() -> None:
 def _install(name: str) -> None:
     """Reach one client library. One that is not as those that are known is left to the guard."""
     module: Any = importlib.import_module(name)
-    client: Any = importlib.import_module(f".clients.{_CLIENTS[name]}", __package__)
+    client: Any = importlib.import_module(f".clients.{CLIENTS[name]}", __package__)
     with _lock:
         if not _finds or any(done is module for done in _done):
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from http import HTTPStatus
 
 from ...statebase import LocalClient
@@ -12,21 +11,12 @@ from ...statebase.router import Router
 from ...wire.exchange import Request, Response
 from ...wire.hosts import Hosts
 
-_SERVICE = ("api.statebase.org", "*.api.statebase.org")
 _CREATED = (
     "the agent created a session of its own in StateBase: what it keeps there is no part of this session; "
     "let it take session_id"
 )
 _TELLS = re.compile(r"GET /v1/sessions/[^/]+/(?:state|turns|history)(?:/.*)?|POST /v1/sessions/[^/]+/context/?")
 """Requests whose answer tells what happened in a session."""
-
-
-def api_hosts(texts: Iterable[str] = ()) -> Hosts:
-    """The hosts of the StateBase API: those of the service with its regions, and further ones that are named.
-
-    Raises OptionError for what is no host.
-    """
-    return Hosts.parse((*_SERVICE, *texts))
 
 
 class StateApi:

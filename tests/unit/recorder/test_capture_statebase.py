@@ -14,7 +14,6 @@ import requests
 from capturing import Listed, listed
 from statebase import AsyncStateBase, StateBase
 
-from pytest_statebase.engine.web.stateapi import api_hosts
 from pytest_statebase.events import (
     MemoryAdded,
     MemoryDeleted,
@@ -30,6 +29,7 @@ from pytest_statebase.frames import Between, TurnClosed
 from pytest_statebase.recorder.capture import Recording
 from pytest_statebase.statebase import LocalClient
 from pytest_statebase.statebase.app import Served
+from pytest_statebase.wire.hosts import api_hosts
 from tests import toy
 from tests.web.http_server import plain, serving
 
@@ -263,7 +263,7 @@ def test_an_operators_rollback_stands_between_turns(bench: Bench) -> None:
     sessions.update_state(session, {"n": 1})
     sessions.add_turn(session, "hi", "hello")
 
-    threading.Thread(target=bench.recording._service._close_logged).run()  # type: ignore[union-attr]
+    threading.Thread(target=bench.recording._tap._service._close_logged).run()  # type: ignore[union-attr]
     sessions.rollback(session, 0)
     journal = bench.done()
 

@@ -1,0 +1,133 @@
+"""The capture of a program that knows nothing of it, from the settings of `pytest-statebase capture`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+from ..engine.agents import ENTRY_POINTS
+from ..engine.asked import Entry
+from ..errors import AgentError
+from ..journal.status import read_statuses
+from ..wire.imports import listen
+from ..wire.intercept import CLIENTS
+from .capture import Recording, capture
+
+_ALWAYS = (*CLIENTS, "pytest_statebase.recorder.capture")
+"""Before these are imported a capture has to be there: HTTP clients, and what the code itself marks turns with."""
+_seen: set[str] = set()
+"""Modules of entry points that were imported in this process."""
+
+
+def modules_of(agent: str | None, tools: list[str]) -> list[str]:
+    """The modules before whose import a capture has to begin."""
+    named = [name for pattern in tools for name in _modules(pattern)]
+    return [*_ALWAYS, *([agent.partition(":")[0]] if agent else []), *named]
+
+
+def _modules(pattern: str) -> list[str]:
+    """The modules that may hold what a pattern of tools names."""
+    name, colon, _ = pattern.partition(":")
+    parts = name.split(".")
+    return [name] if colon else [".".join(parts[:size]) for size in range(1, len(parts))]
+
+
+def begin(settings: Mapping[str, Any]) -> None:
+    """Capture from now on; the agent and the tools as soon as their modules are imported.
+
+    Raises OptionError for settings that mean nothing.
+    """
+    options = {name: settings[name] for name in ("sample", "keep", "slow", "http", "api_hosts")}
+    recording = capture(settings["out"], **options).start()
+    for pattern in settings["tools"]:
+        if not pattern.startswith("mcp:"):
+            _when_imported(_modules(pattern), _watch(recording, pattern))
+    agent = settings["agent"]
+    if agent:
+        attaching = _Attaching(recording, agent, Entry(**settings["places"]), is_strict=settings["strict"])
+        _when_imported([agent.partition(":")[0]], attaching)
+
+
+def _when_imported(names: list[str], action: Callable[[ModuleType], None]) -> None:
+    listen(action, frozenset(names))
+    for name in names:
+        module = sys.modules.get(name)
+        if module is not None and not getattr(module.__spec__, "_initializing", False):
+            action(module)
+
+
+def _watch(recording: Recording, pattern: str) -> Callable[[ModuleType], None]:
+    def watch(module: ModuleType) -> None:
+        rest = pattern.partition(":")[2] or pattern.removeprefix(f"{module.__name__}.").partition(".")[0]
+        if ":" in pattern or not isinstance(vars(module).get(rest), (ModuleType, type(None))):
+            recording.watch([pattern])
+
+    return watch
+
+
+class _Attaching:
+    """Makes a function an entry point once its module is there."""
+
+    def __init__(self, recording: Recording, name: str, entry: Entry, *, is_strict: bool) -> None:
+        self._recording = recording
+        self._name = name
+        self._entry = entry
+        self._is_strict = is_strict
+
+    def __call__(self, module: ModuleType) -> None:
+        """Told of the module. Raises AgentError where there is no entry point, if that is to end the program."""
+        _seen.add(module.__name__)
+        try:
+            self._recording.attach(_function(self._name, module), self._entry)
+        except AgentError as error:
+            if self._is_strict:
+                raise
+            say(f"{error} The program runs without it.")
+        except Exception as error:
+            self._recording.failed("agent", error)
+
+
+def _function(name: str, module: ModuleType) -> FunctionType:
+    """The function that is the entry point: itself, or the method by which an object or a class is called."""
+    value: Any = module
+    for part in name.partition(":")[2].split("."):
+        value = getattr(value, part, None)
+    if isinstance(value, MethodType):
+        value = value.__func__
+    if isinstance(value, FunctionType):
+        return value
+    kind = value if isinstance(value, type) else type(value)
+    for method in ("__call__", *ENTRY_POINTS):
+        found = kind.__dict__.get(method) or getattr(kind, method, None)
+        if isinstance(found, FunctionType):
+            return found
+    raise AgentError(f"{name} is no entry point of an agent", remedy="Name a function, or an object that is called.")
+
+
+def tell(settings: Mapping[str, Any]) -> None:
+    """Say what became of it when the program is over: in one line, and what to give where nothing was captured."""
+    found = [one for one in read_statuses(settings["out"]) if str(one.get("started", "")) >= settings["began"]]
+    turns = sum(int(one["kept"].get("turns", 0)) for one in found if "kept" in one)
+    lost = sum(int(one["lost"]["turns"]) for one in found if "lost" in one)
+    if turns or lost:
+        say(f"{turns:,} turn{'' if turns == 1 else 's'} in {settings['out']}" + (f", {lost:,} lost" if lost else ""))
+        return
+    say(f"nothing was captured: {_why(settings['agent'])}.")
+
+
+def _why(agent: str | None) -> str:
+    if not agent:
+        return "no agent was named, and no request to StateBase told of a turn; give --agent module:function"
+    module = agent.partition(":")[0]
+    if module in _seen:
+        return f"{agent} was not called, or none of its sessions is of the sample"
+    return f"{module} was not imported in this process; give --agent as the program imports it"
+
+
+def say(text: str) -> None:
+    """A line on stderr, which is the only thing that a capture says."""
+    with suppress(OSError, ValueError, AttributeError):
+        print(f"pytest-statebase capture: {' '.join(text.split())}", file=sys.stderr, flush=True)
