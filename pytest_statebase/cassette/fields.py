@@ -49,6 +49,10 @@ class Hider:
         """Instead of a number that is a secret."""
         return "0"
 
+    def named(self, said: str, name: str) -> str:
+        """Instead of a text under a name that is none of a secret."""
+        return said
+
     def more(self, text: str) -> str:
         """The text without what is to go beside secrets."""
         return text

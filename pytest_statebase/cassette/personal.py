@@ -96,6 +96,11 @@ _TOLD_DIGITS = re.compile(
     r"(?:\s+(?:is|was|ist|lautet|code)\b)?\s*:?\s*(?P<value>\d{3,8})(?![\w.-]\w)"
 )
 _ODD = re.compile(r"\d|[^\w\s.,;:!?()'-]")
+_FIELD = re.compile(
+    r"""\\*["'](?P<name>[\w.-]{2,60})\\*["'][ \t\r\n]*:[ \t\r\n]*(?P<quote>(?:\\*["'])?)"""
+    r"""(?P<said>\+?[\d(][\d ().\-/]{5,22}\d)(?=(?P=quote)|[ \t\r\n]*[,}\]])""",
+    re.ASCII,
+)
 _PHONE_LIKE = re.compile(r"\+?[\d ().\-/]{7,25}")
 _PHONE_NAMES = frozenset({
     "phone", "phonenumber", "phoneno", "mobile", "mobilenumber", "mobileno", "telephone", "telephonenumber", "tel",
@@ -144,7 +149,8 @@ def spots(text: str, name: str = "") -> list[Spot]:
     named = name_spots(text, name)
     if named is not None:
         return named
-    return apart([*_secrets(text), *personal_spots(text)]) if len(text) > 5 else []
+    fields = (spot for spot, _ in field_spots(text))
+    return apart([*_secrets(text), *fields, *personal_spots(text)]) if len(text) > 5 else []
 
 
 def name_spots(text: str, name: str) -> list[Spot] | None:
@@ -158,6 +164,20 @@ def personal_spots(text: str) -> list[Spot]:
     """Where personal data stands in a text, none over another, in order."""
     found = [*_ibans(text), *_cards(text), *_phones(text), *_told(text)]
     return apart([*found, *_emails(text)] if "@" in text or QUOTED_AT in text else found)
+
+
+def field_spots(text: str) -> Iterator[tuple[Spot, bool]]:
+    """Numbers under names of phones and cards in a text that looks like JSON, and whether each is a number there."""
+    for match in _FIELD.finditer(text):
+        name, said = match["name"], match["said"]
+        if not is_personal_name(name):
+            continue
+        if match["quote"]:
+            found = name_spots(said, name) or []
+        else:
+            found = number_spots(said, name) if said.isdigit() else []
+        for spot in found:
+            yield Spot(spot.kind, match.start("said"), match.end("said"), spot.identity), not match["quote"]
 
 
 def apart(found: Iterable[Spot]) -> list[Spot]:

@@ -141,7 +141,7 @@ def _pair(pair: str, echoes: Echoes, is_zipped: bool, is_grant: bool, hider: Hid
     value = unquote_plus(raw)
     if is_secret_parameter(unquote_plus(name), value) or (is_grant and name in GRANTED):
         return f"{name}{sign}{quote(hider.secret(value), safe='')}"
-    clean = scrubbed(value, echoes, is_zipped=is_zipped, hider=hider)
+    clean = scrubbed(hider.named(value, name), echoes, is_zipped=is_zipped, hider=hider)
     name = scrubbed(name, echoes, hider=hider)
     return f"{name}{sign}{raw if clean == value else quote(clean, safe='')}"
 

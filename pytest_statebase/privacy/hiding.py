@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from ..cassette.fields import Hider, put
-from ..cassette.personal import Kind, is_no_value, personal_spots
+from ..cassette.personal import Kind, field_spots, is_no_value, name_spots, personal_spots
 from ..cassette.secrets import FORMATS, SCHEME
 from .options import Rule
 from .tokens import TOKEN
@@ -64,16 +64,27 @@ class Hiding(Hider):
     def number(self, said: str) -> str:
         return self.hide(Kind.SECRET, said, said, is_number=True)
 
+    def named(self, said: str, name: str) -> str:
+        for spot in name_spots(said, name) or ():
+            return self.hide(spot.kind, spot.identity, said)
+        return said
+
     def more(self, text: str) -> str:
         for rule in self.rules:
             text = put(text, self._by_rule(rule, text))
         if _PERSONAL.search(text) is None and (_ODD.search(text) is None or _TOLD.search(text) is None):
             return text
+        text = put(text, self._fields(text))
         return put(text, self._personal(text))
 
     def _by_rule(self, rule: Rule, text: str) -> Iterator[tuple[int, int, str]]:
         for start, end in rule.places(text):
             yield start, end, self.hide(rule.name, text[start:end], text[start:end])
+
+    def _fields(self, text: str) -> Iterator[tuple[int, int, str]]:
+        for spot, is_number in field_spots(text):
+            said = text[spot.start : spot.end]
+            yield spot.start, spot.end, self.hide(spot.kind, spot.identity, said, is_number=is_number)
 
     def _personal(self, text: str) -> Iterator[tuple[int, int, str]]:
         for spot in personal_spots(text):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ..frames import Frame
@@ -22,14 +23,15 @@ class Cleaning:
     def __call__(self, frame: Frame) -> Frame:
         # A child of fork may have been split off in the middle of a frame.
         if self._process != os.getpid():
-            self._redactor = FrameRedactor(self._options or RedactionOptions(key=self._key()))
+            options = self._options or RedactionOptions()
+            self._redactor = FrameRedactor(options if options.key else replace(options, key=self._key()))
             self._process = os.getpid()
         return self._redactor.frame(frame)
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """In how many places something was taken out, by kind."""
-        return self._redactor.counts if self._process else {}
+        """In how many places this process took something out, by kind."""
+        return self._redactor.counts if self._process == os.getpid() else {}
 
     def _key(self) -> bytes:
         try:
