@@ -30,3 +30,12 @@ def pytest_statebase_import(path: Path, data: Any) -> Any:
     Return a list (or generator), each item an `importers.ImportedSession`, a `Ledger`, a list of chat messages, or a
     mapping with `messages` and what else is known (`id`, `agent_id`, `user_id`, `created_at`, `metadata`).
     """
+
+
+@pytest.hookspec
+def pytest_statebase_redact() -> Any:
+    """Sorts of values that must not be written, beside those that are known: a list of `privacy.Rule`, or None.
+
+    Asked by the commands that write cassettes or check them, and by replays: each rule has a name and a pattern, or a
+    function that tells where in a text such a value stands.
+    """

@@ -106,6 +106,8 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini(
         "statebase_api_hosts", "Further hosts of StateBase: requests there are answered from the fork.", type="args"
     )
+    parser.addini("statebase_redact", "Values that must not be written: name = pattern.", type="linelist", default=[])
+    parser.addini("statebase_names", "module:callable that finds the names of people in a text.")
     parser.addini("statebase_secrets", "Names of headers and fields that are secret as well.", type="args", default=[])
     parser.addini("statebase_simulator", "module:callable that answers unrecorded calls: (call, state, cassette).")
 
@@ -138,6 +140,10 @@ class Settings:
     model_hosts: tuple[str, ...] = ()
     api_hosts: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    redact: tuple[str, ...] = ()
+    rules: tuple[Any, ...] = ()
+    """Those of the hook."""
+    names: str | None = None
     max_model_calls: int = MAX_MODEL_CALLS
     shared_budget: Path | None = None
     """Where the workers of pytest-xdist count the model calls of the run together."""
@@ -180,6 +186,9 @@ class Settings:
             model_hosts=_hosts(config, "model_hosts"),
             api_hosts=_hosts(config, "api_hosts"),
             secrets=tuple(config.getini("statebase_secrets")),
+            redact=tuple(config.getini("statebase_redact")),
+            rules=tuple(rule for rules in config.hook.pytest_statebase_redact() for rule in rules or ()),
+            names=config.getini("statebase_names") or None,
             max_model_calls=_max_model_calls(config),
             shared_budget=_shared_budget(config),
             pending=_pending(config),
@@ -192,9 +201,13 @@ class Settings:
             from .cassette.redaction import set_secret_names
             from .engine.agents import import_attribute
             from .engine.options import make_options
+            from .privacy import RedactionOptions, rules_from, set_redaction
 
             if self.secrets:
                 set_secret_names(self.secrets)
+            if self.redact or self.rules or self.names:
+                finder = import_attribute(self.names, what="name detector") if self.names else None
+                set_redaction(RedactionOptions(rules=(*rules_from(self.redact), *self.rules), names=finder))
 
             simulator = import_attribute(self.simulator, what="simulator") if self.simulator else None
             self._options = make_options(

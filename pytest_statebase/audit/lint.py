@@ -17,6 +17,7 @@ from ..cassette.personal import PLURALS, holds_secret, number_spots, spots
 from ..cassette.personal import Kind as Value
 from ..cassette.redaction import redacted_exchange
 from ..cassette.yamlread import Document, parse
+from ..privacy.spots import with_rules
 from ..wire.exchange import Exchange, Failure
 from .jsontext import tokens_of
 from .places import place_of, told_key
@@ -204,7 +205,7 @@ def _values(path: Path, texts: Iterable[_Text]) -> Iterator[Finding]:
 
 
 def _in_text(text: _Text) -> Iterator[tuple[Value, str]]:
-    found = number_spots(text.text, text.name) if text.is_number else spots(text.text, text.name)
+    found = number_spots(text.text, text.name) if text.is_number else with_rules(text.text, spots(text.text, text.name))
     found = [spot for spot in found if not (text.is_http and spot.kind is Value.SECRET)]
     yield from ((spot.kind, spot.identity) for spot in found)
     has_more = not text.is_number and not text.is_http and not any(spot.kind is Value.SECRET for spot in found)

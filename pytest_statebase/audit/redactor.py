@@ -12,6 +12,8 @@ from urllib.parse import quote, quote_plus
 from ..cassette.personal import Kind, Spot, apart, holds_secret, is_name_of_person, number_spots, spots
 from ..cassette.placeholders import Placeholders
 from ..cassette.scrub import scrubbed
+from ..privacy.hiding import Hiding
+from ..privacy.spots import with_rules
 from .subject import Subject
 
 _ODD = 8
@@ -61,9 +63,15 @@ class Redactor:
             done = spot.end
         clean = "".join([*out, text[done:]])
         if not self.subjects and not from_http and not is_number and holds_secret(clean):
-            self.count(Kind.SECRET, clean)
-            return scrubbed(clean)
+            return scrubbed(clean, hider=Hiding(self._hidden))
         return clean
+
+    def _hidden(self, kind: str, identity: str, like: str, *, is_number: bool = False) -> str:
+        """The placeholder for what stands in JSON, in a form or in base64."""
+        self.count(Kind(kind), identity)
+        if is_number:
+            return str(self.placeholders.number(kind, identity, like))
+        return self.placeholders.of(kind, identity, like)
 
     def found(self, text: str, name: str = "", *, is_number: bool = False, from_http: bool = False) -> list[Spot]:
         """Where in a text what has to go stands, in order, none over another."""
@@ -87,7 +95,7 @@ class Redactor:
     def _spots(self, text: str, name: str) -> Iterator[Spot]:
         for subject in self.subjects:
             yield from subject.spots(text)
-        yield from spots(text, name)
+        yield from with_rules(text, spots(text, name))
         if self.subjects and self.owns and is_name_of_person(name) and _LEAST <= len(text) < 100:
             yield Spot(Kind.NAME, 0, len(text), text)
 

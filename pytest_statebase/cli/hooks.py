@@ -31,6 +31,9 @@ class _Specs:
     @_spec(firstresult=True)
     def pytest_statebase_import(self, path: Path, data: Any) -> Any: ...
 
+    @_spec
+    def pytest_statebase_redact(self) -> Any: ...
+
 
 class _Manager(pluggy.PluginManager):
     """Takes functions with the hook's name without a mark, as pytest does."""

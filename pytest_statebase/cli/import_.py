@@ -16,6 +16,7 @@ from .grades import Grades
 from .hooks import project_hooks
 from .output import counted, say, warn
 from .progress import Progress
+from .redaction import redaction_told, use_redaction
 
 _MOST_PLACES = 3
 
@@ -54,6 +55,7 @@ def command(files: tuple[Path, ...], out: Path, wanted: tuple[str, ...], every: 
     Exit code 1 where a session could not be read or was refused, or all are unusable; the others are imported all the
     same.
     """
+    use_redaction()
     run = _Run(Store(out), wanted, every)
     run.all(files)
     store, failures, passed_over = run.store, run.failures, run.passed_over
@@ -63,6 +65,8 @@ def command(files: tuple[Path, ...], out: Path, wanted: tuple[str, ...], every: 
     for line in run.grades.lines(all_written=every):
         say(line)
     say(_summary(store.tally, len(failures), out))
+    if told := redaction_told(store.tally.redacted):
+        say(told)
     if wanted and not store.tally.sessions and passed_over:
         near = [name for one in wanted for name in get_close_matches(one, passed_over, 3, 0.3)] or passed_over[:3]
         warn(f"No session is called {' or '.join(wanted)}. Some of the {len(passed_over):,}: {', '.join(near)}.")

@@ -13,6 +13,7 @@ import click
 from ..errors import StatebaseError
 from .output import BOLD, DIM, GREEN, YELLOW, columns, counted, say, say_lines, warn, wrapped
 from .project import find_project
+from .redaction import use_redaction
 from .targets import cassette_files, shown
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def command(paths: tuple[Path, ...], strict: bool, skip: tuple[str, ...], as_jso
     from ..cassette import load_cassette
     from .ages import now, recorded_at
 
+    use_redaction()
     found: list[Finding] = []
     broken: list[str] = []
     files = cassette_files(paths or find_project().cassettes)

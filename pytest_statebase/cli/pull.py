@@ -15,10 +15,12 @@ import click
 from ..errors import OptionError
 from .output import columns, counted, say, warn
 from .progress import Progress
+from .redaction import redaction_told, use_redaction
 from .targets import shown
 
 if TYPE_CHECKING:
     from ..importers.service import PulledSession
+    from ..importers.store import Tally
     from ..pull import Api, Found, Outcome, Pull
 
 _ADDRESS = "https://api.statebase.org"
@@ -76,6 +78,7 @@ def command(
     if bool(sessions) == bool(agent or since or failed or limit):
         what = "either sessions are named, or chosen by --agent, --since, --failed or --limit"
         raise OptionError(what, remedy="`pytest-statebase pull --help` tells them all.")
+    use_redaction()
     key = os.environ.get("STATEBASE_API_KEY")
     address = base_url or os.environ.get("STATEBASE_BASE_URL") or _ADDRESS
     _check_key(key, address)
@@ -99,7 +102,7 @@ def command(
             bar.warn("Stopped. What was pulled is kept: run the same command again to go on.")
             raise
         finally:
-            run.tell_end(api, out)
+            run.tell_end(api, out, pulling.store.tally)
     if run.counts["failed"] or run.counts["expired"] or run.damaged or (sessions and run.counts["went on"]):
         raise click.exceptions.Exit(1)
 
@@ -186,7 +189,7 @@ class _Run:
                 self._bar.say(line)
             self._wrong += len(outcome.session.failing)
 
-    def tell_end(self, api: Api, out: Path) -> None:
+    def tell_end(self, api: Api, out: Path, tally: Tally) -> None:
         counts = self.counts
         told = [f"{counts['pulled'] + counts['completed']:,} pulled", f"{counts['unchanged']:,} unchanged"]
         told += [f"{counts['passed']:,} without a failure"] if self._only_failed else []
@@ -200,6 +203,8 @@ class _Run:
         else:
             self._bar.say(f"{counted(self._wanted, 'session')}: none pulled")
         self._bar.say(f"{counted(api.requests, 'request')}{again}{waited}")
+        if redacted := redaction_told(tally.redacted):
+            self._bar.say(redacted)
         if self._wrong:
             self._bar.say(
                 f"{counted(self._wrong, 'turn')} proposed as failing. Check each: `pytest-statebase show ID`."

@@ -11,6 +11,7 @@ import click
 
 from ..errors import FileError, OptionError, StatebaseError
 from .output import columns, counted, say, warn, wrapped
+from .redaction import use_redaction
 from .targets import cassette_files, shown
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def command(
 
     if out is not None and in_place:
         raise OptionError("--out and --write exclude each other", remedy="Give one of them.")
+    use_redaction()
     at = now().isoformat(timespec="seconds")
     target = _target(out, in_place)
     outcomes: list[Outcome] = []

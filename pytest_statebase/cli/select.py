@@ -12,6 +12,7 @@ import click
 
 from ..errors import OptionError
 from .output import say, say_lines, warn
+from .redaction import redaction_told, use_redaction
 from .targets import shown
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def command(
     wanted = _wanted(keep, slow, unusual, everything, limit)
     if out is None and (copy or dry_run):
         raise OptionError("--copy and --dry-run go with --out", remedy="Say where to: --out fixtures.")
+    use_redaction()
     sources = Sources(paths, agent, None if since is None else since_time(since, datetime.now(UTC)))
     selection = choose(sources.survey(), wanted, sources.features_of(covered_by))
     _check_copies(selection, out, copy)
@@ -114,6 +116,8 @@ def command(
         say_lines(selection_lines(selection, full=full))
     if out is not None and not dry_run:
         tally = sources.write(selection.picks, out)
+        if redacted := redaction_told(tally.redacted):
+            say(redacted)
         files = f"{tally.written:,} written, {tally.unchanged:,} unchanged, {tally.refused:,} refused"
         warn(f"files: {files}; in {shown(out)}")
     for line in [*sources.notes, *(sources.broken if not as_json else ())]:

@@ -14,6 +14,7 @@ from ..cassette.personal import Spot, is_no_value, spots
 from ..cassette.placeholders import PLACEHOLDER, is_placeholder
 from ..cassette.secrets import SCHEME, is_secret_name
 from ..ledger import Event, Ledger, Said, StateRolledBack, StateUpdated, ToolCalled, TurnAdded, TurnStarted
+from ..privacy.options import effective
 from ..values import TypedData
 from .given import given_by
 from .volatile import Piece
@@ -138,6 +139,7 @@ def _text(text: str, name: str, pieces: list[Piece]) -> str:
 def _places(text: str) -> list[tuple[str, int, int]]:
     found = [(match.lastgroup or "", *match.span()) for match in PLACEHOLDER.finditer(text)]
     values: list[Spot] = spots(text) if len(text) >= _SHORTEST else []
+    found += [("rule", start, end) for rule in effective(None).rules for start, end in rule.places(text)]
     return sorted([*found, *((str(spot.kind), spot.start, spot.end) for spot in values)], key=lambda one: one[1])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .frames import FrameRedactor
 from .keyfile import key_of
-from .options import RedactionOptions, Rule, set_redaction
+from .options import RedactionOptions, Rule, rules_from, set_redaction
 from .renumber import renumbered
 from .sessions import RedactedSession, redacted_session
 
@@ -20,5 +20,6 @@ __all__ = [
     "key_of",
     "redacted_session",
     "renumbered",
+    "rules_from",
     "set_redaction",
 ]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from ..errors import OptionError
+
 Finder: TypeAlias = Callable[[str], Iterable[tuple[int, int]]]
 """(text) → where in it something stands that has to go."""
 
@@ -36,6 +38,24 @@ class Rule:
             if 0 <= start < end <= len(text) and (not kept or start >= kept[-1][1]):
                 kept.append((start, end))
         return kept
+
+
+def rules_from(lines: Iterable[str]) -> tuple[Rule, ...]:
+    """Rules as a configuration writes them: `name = pattern`, a regular expression.
+
+    Raises OptionError, naming the line, for what is none.
+    """
+    found = []
+    for line in lines:
+        name, sign, pattern = line.partition("=")
+        try:
+            if not (sign and pattern.strip()):
+                raise ValueError("there is no pattern")
+            found.append(Rule(name.strip(), re.compile(pattern.strip())))
+        except (ValueError, re.error) as error:
+            remedy = "Write `name = pattern`, the pattern as of Python's `re`."
+            raise OptionError(f"statebase_redact: {line!r}: {error}", remedy=remedy) from None
+    return tuple(found)
 
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")

@@ -20,7 +20,7 @@ from pytest_statebase.importers import import_file
 from pytest_statebase.importers.model import ImportedSession
 from pytest_statebase.importers.store import Store
 from pytest_statebase.journal import Writer
-from pytest_statebase.ledger import Ledger, SessionCreated, StateUpdated, ToolCalled, TurnAdded, TurnStarted
+from pytest_statebase.ledger import Event, Ledger, SessionCreated, StateUpdated, ToolCalled, TurnAdded, TurnStarted
 from pytest_statebase.recorder.cleaning import Cleaning
 from pytest_statebase.wire.exchange import Exchange, Request, Response
 from tests.corpus.secrets.case import Case
@@ -54,7 +54,7 @@ def session_of(case: Case, number: int) -> tuple[Ledger, tuple[Exchange, ...]]:
         Response(200, body=body),
         1,
     )
-    events = [
+    events: list[Event] = [
         SessionCreated(name, state={"case": carrier}),
         TurnStarted(1, {"type": "text", "content": text if isinstance(carrier, str) else "go"}, "2026-03-15T10:00:00Z"),
         ToolCalled("t", {"x": carrier}, carrier),
