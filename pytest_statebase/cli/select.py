@@ -119,7 +119,7 @@ def command(
         if redacted := redaction_told(tally.redacted):
             say(redacted)
         files = f"{tally.written:,} written, {tally.unchanged:,} unchanged, {tally.refused:,} refused"
-        warn(f"files: {files}; in {shown(out)}")
+        (warn if as_json or only_paths else say)(f"files: {files}; in {shown(out)}")
     for line in [*sources.notes, *(sources.broken if not as_json else ())]:
         warn(line)
     if sources.broken:

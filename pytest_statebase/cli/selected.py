@@ -53,7 +53,7 @@ def _row(pick: Pick, width: int, *, full: bool) -> Iterator[Line]:
         yield from _labelled(label, _told(texts, full=full), width, style)
     yield from _labelled("kept", pick.reasons, width, GREEN)
     if session.marks:
-        yield from _labelled("capture", [f"kept it for {', '.join(session.marks)}"], width, GREEN)
+        yield from _labelled("capture", [f"kept it: {', '.join(session.marks)}"], width, GREEN)
 
 
 def _told(texts: list[str], *, full: bool) -> list[str]:

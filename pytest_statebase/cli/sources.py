@@ -132,7 +132,7 @@ def _notes(pick: Pick) -> Iterator[str]:
     """Why a session became a test, for the top of its plan."""
     yield from (f"Chosen for {reason}" for reason in pick.reasons)
     if pick.session.marks:
-        yield f"Captured for: {', '.join(pick.session.marks)}"
+        yield f"Kept by capture: {', '.join(pick.session.marks)}"
 
 
 def is_captured(session: Seen) -> bool:

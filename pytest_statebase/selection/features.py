@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from ..ledger import Ledger, SessionCreated, StateRolledBack, StateUpdated, ToolCalled, Turn
 from ..report.show import visible
 from ..values import ABSENT
-from .statepaths import changed_paths
+from .statepaths import WHOLE, changed_paths
 
 _LONGEST = 100
 _AT_ONCE = 16
@@ -149,4 +149,5 @@ def _all_paths(ledger: Ledger) -> Iterator[str]:
             state = event.value
         elif isinstance(event, SessionCreated) and event.state is not ABSENT:
             state = event.state
-            yield from (f"{path} at the start" for path in changed_paths(state))
+            # What begins with nothing in it shows nothing.
+            yield from (f"{path} at the start" for path in changed_paths(state) if state or path != WHOLE)

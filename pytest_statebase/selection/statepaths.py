@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from ..compare.paths import render_key
 from ..values import ABSENT, TypedData, fields_of, same
 
+WHOLE: Final = "the whole"
+"""The place of a state that has nothing in it, or is a value itself."""
 _DEEPEST = 24
 _TABLE = 64
 """Keys from which on a mapping is a table: its keys are data."""
@@ -34,7 +36,7 @@ def changed_paths(value: Any, before: Any = ABSENT) -> Iterator[str]:
         items = _items(now) if depth < _DEEPEST else []
         if not items:
             if not same(now, was):
-                yield path or "the whole"
+                yield path or WHOLE
             continue
         old = {key: item for key, _, item in _items(was)}
         for key, told, item in items:

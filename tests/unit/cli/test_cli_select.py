@@ -181,8 +181,8 @@ def test_captured_sessions_are_chosen_and_told_why_capture_kept_them(captured: P
     result = run("select", captured)
     assert result.exit_code == 0
     assert "  two\n      captured\n" in result.output
-    assert "      capture  kept it for slow\n" in result.output
-    assert "      capture  kept it for errors, sample\n" in result.output
+    assert "      capture  kept it: slow\n" in result.output
+    assert "      capture  kept it: errors, sample\n" in result.output
     assert "2 of 3 sessions show all" in result.output
     assert "1 more were captured that no rule of the capture keeps; --all takes them, too." in result.output
     found = json.loads(run("select", captured, "--keep", "slow,errors", "--limit", 2, "--json").output)
@@ -208,7 +208,7 @@ def test_the_chosen_ones_are_written(captured: Path, run: Run) -> None:
     cassette = load_cassette("fixtures/three.session.yaml")
     assert cassette.ledger.turns[0].calls[0].error is not None
     plan = Path("fixtures/three.session.yaml").read_text(encoding="utf-8")
-    assert "# Chosen for errors: pay raised Refused\n# Captured for: errors, sample\n" in plan
+    assert "# Chosen for errors: pay raised Refused\n# Kept by capture: errors, sample\n" in plan
     again = run("select", captured, "--out", "fixtures", "--agent", "bank")
     assert "files: 0 written, 3 unchanged, 0 refused; in fixtures" in again.output
 

@@ -137,6 +137,14 @@ def test_places_of_the_state() -> None:
     }
 
 
+def test_a_state_that_begins_empty() -> None:
+    assert found(session(turn(1, StateUpdated(1, {"a": 1})), state={}), Kind.STATE) == {"a"}
+    assert found(session(turn(1, StateUpdated(1, {})), state="new"), Kind.STATE) == {
+        "the whole at the start",
+        "the whole",
+    }
+
+
 def test_a_session_without_states_and_turns_shows_nothing() -> None:
     assert features_of(Ledger([SessionCreated("s")])) == set()
 
