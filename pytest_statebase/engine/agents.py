@@ -19,7 +19,8 @@ PARAMETERS = ("session_id", "user_input", "state", "history", "messages", "tools
 """What an agent can ask for by naming a parameter so."""
 ENTRY_POINTS = ("run", "arun", "invoke", "ainvoke")
 """By which an object is called that cannot be called itself."""
-_OUTPUT_TYPES = ("text", "data", "error", "audio", "image", "tool_result", "tool_response")
+OUTPUT_TYPES = ("text", "data", "error", "audio", "image", "tool_result", "tool_response")
+"""Of contents that are replies as they stand; any other mapping is data."""
 _MEMORY = frozenset({"state", "history", "messages", "statebase"})
 
 
@@ -192,7 +193,7 @@ def _content(value: Any, name: str) -> dict[str, Any]:
     if isinstance(value, str):
         return {"type": "text", "content": value}
     if isinstance(value, Mapping):
-        if value.get("type") in _OUTPUT_TYPES:
+        if value.get("type") in OUTPUT_TYPES:
             return dict(value)
         return {"type": "data", "content": dict(value)}
     if not isinstance(value, type):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..engine.agents import OUTPUT_TYPES
 from ..errors import ImportFileError
 from ..ledger import Content, Event, Ledger, Said, SessionCreated, SessionEnded, ToolCalled, TurnAdded, TurnStarted
 from ..values import ABSENT
@@ -244,4 +245,6 @@ def _output(message: Message) -> Content:
     parts = message.parts or []
     if all(part["type"] == "text" for part in parts):
         return {"type": "text", "content": message.text}
-    return parts[0] if len(parts) == 1 else {"type": "parts", "content": parts}
+    whole: Content = parts[0] if len(parts) == 1 else {"type": "parts", "content": parts}
+    # As the reply of an agent that returns just that.
+    return whole if whole["type"] in OUTPUT_TYPES else {"type": "data", "content": whole}

@@ -19,7 +19,7 @@ from .generations import marked, placed_generations, without_marks
 from .grading import grade_of
 from .model import Conversation, Span, milliseconds
 from .transcript import Call, Entry
-from .turns import Reading
+from .turns import Reading, Told
 
 _TRACE = "\0trace"
 """Key under which a message tells its trace until the ledger is made."""
@@ -169,7 +169,7 @@ def _finished(ledger: Ledger, calls: _Calls, reading: Reading) -> Iterator[Event
     """The events with what only the spans know: agents, times, errors, which call is inside which."""
     several = len({entry.agent for entry in reading.entries if entry.agent is not None}) > 1
     ends = {event.metadata[_TRACE]: event for event in ledger.events if isinstance(event, TurnAdded) and event.metadata}
-    tops = {id(event): reading.traces[number].top for number, event in ends.items()}
+    told = {id(event): reading.traces[number] for number, event in ends.items()}
     positions: dict[str, int] = {}
     for event in ledger.events:
         if isinstance(event, TurnStarted):
@@ -180,7 +180,7 @@ def _finished(ledger: Ledger, calls: _Calls, reading: Reading) -> Iterator[Event
             positions[event.id] = len(positions)
             event = _call(event, call, during=positions.get(around or ""), agent=call.entry.agent if several else None)
         elif isinstance(event, TurnAdded):
-            event = _ending(event, tops.get(id(event)))
+            event = _ending(event, told.get(id(event)))
         yield event
 
 
@@ -199,15 +199,19 @@ def _call(event: ToolCalled, call: Call, *, during: int | None, agent: str | Non
     )
 
 
-def _ending(event: TurnAdded, top: Span | None) -> TurnAdded:
+def _ending(event: TurnAdded, told: Told | None) -> TurnAdded:
     """The end of a turn; where it is the last of its trace, as the span of the whole tells it."""
     metadata = without_marks({key: value for key, value in (event.metadata or {}).items() if key != _TRACE})
     event = replace(event, metadata=metadata or None)
-    if top is None:
-        return event
-    if top.error is not None and top.output is ABSENT:
+    top = None if told is None else told.top
+    if top is not None and top.error is not None and top.output is ABSENT:
         return replace(event, output=ABSENT, error=dict(top.error), at=top.ended)
-    return replace(event, output=_output(event.output, top), at=top.ended)
+    if top is not None:
+        event = replace(event, output=_output(event.output, top), at=top.ended)
+    failed = None if told is None else told.failed
+    if failed is not None and event.output is ABSENT:
+        return replace(event, error=dict(failed))
+    return event
 
 
 def _output(said: Any, top: Span) -> Any:

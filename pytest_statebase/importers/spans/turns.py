@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ...values import ABSENT
 from ..messages import Message
@@ -62,6 +63,12 @@ class Told:
         """Its first model was told something: where nothing of it is new, the trace continues a turn of another one."""
         first = self.generations[0].input if self.generations else None
         return isinstance(first, list) and bool(first)
+
+    @property
+    def failed(self) -> Mapping[str, Any] | None:
+        """What its last call of a model raised, if that gave nothing."""
+        last = next((span for span in reversed(self.spans) if span.kind == "generation"), None)
+        return last.error if last is not None and last.output is ABSENT else None
 
     def tool_around(self, span: Span) -> Span | None:
         """The tool's span inside which something happened."""

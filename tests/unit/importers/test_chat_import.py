@@ -4,11 +4,15 @@ from typing import Any
 
 import pytest
 
+from pytest_statebase import replay
+from pytest_statebase.cassette import Cassette
 from pytest_statebase.errors import ImportFileError
-from pytest_statebase.importers.chat import ledger_from_messages
+from pytest_statebase.importers.chat import ledger_from_messages, ledger_from_parsed
+from pytest_statebase.importers.messages import parse_message
 from pytest_statebase.importers.model import Facts
 from pytest_statebase.importers.proposal import first_words, propose_plan
 from pytest_statebase.ledger import Ledger, Said, ToolCalled
+from pytest_statebase.testing import Reenact
 from pytest_statebase.values import ABSENT
 
 
@@ -304,3 +308,26 @@ def test_what_cannot_be_understood(messages: Any, place: str, said: str) -> None
 def test_a_first_message_of_nothing_printable_is_no_title() -> None:
     ledger = ledger_from_messages([{"role": "user", "content": "\x07\ud800"}], Facts("s"), "x")
     assert propose_plan(ledger, first_words(ledger)).title is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"type": "image_url", "image_url": {"url": "data:x"}}],
+        [{"type": "video", "uri": "https://x.test/a"}],
+        ["Look:", {"type": "image_url", "image_url": {"url": "data:x"}}],
+    ],
+)
+def test_an_answer_that_is_no_text_is_what_an_agent_replies_that_returns_it(content: Any) -> None:
+    cassette = Cassette.from_ledger(ledger(user("Show me"), agent(content)))
+    assert replay(cassette, Reenact(cassette)).verdicts == {"unchanged": 1}
+
+
+def test_a_turn_is_ended_without_words() -> None:
+    where = "chat.json: messages"
+    said = [parse_message(one, where) for one in (user("One"), agent("1"), agent("2"), agent("3"))]
+    turns = ledger_from_parsed([None, *said[:2], None, None, *said[2:]], Facts("s"), where).turns
+    assert [(turn.text, turn.is_opening, turn.output) for turn in turns] == [
+        ("One", False, text("1")),
+        ("", True, text("3")),
+    ]

@@ -272,3 +272,14 @@ def test_a_trace_of_nothing_is_one_clear_error(document: Any, tmp_path: Path) ->
     (error,) = found
     assert isinstance(error, ImportFileError)
     assert str(path) in error.where
+
+
+def test_a_line_that_is_broken_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    lines = [json.dumps(otlp(one)) for one in SPANS]
+    path.write_text("\n".join([lines[0], lines[1][:-9], lines[2]]), encoding="utf-8")
+    good, bad = sorted(sessions(path), key=lambda one: isinstance(one, ImportFileError))
+    assert isinstance(good, ImportedSession)
+    assert told(good) == [("Hi", [], "Hello")]
+    assert isinstance(bad, ImportFileError)
+    assert f"{path}:2" in bad.where

@@ -310,6 +310,21 @@ def test_an_agent_that_raised_ends_its_turn_with_the_error() -> None:
     assert told(found) == [("one", [], ABSENT), ("two", [], "2")]
 
 
+def test_a_call_of_a_model_that_failed_last_ends_its_turn_with_the_error() -> None:
+    failed = {"type": "RateLimitError", "message": "later"}
+    tried = [
+        model("g1", [user("hi")], ABSENT, 1, parent=None, trace="t1", session="s", error=failed),
+        model("g2", [user("hi")], [says("ok")], 2, parent=None, trace="t1", session="s"),
+        model(
+            "g3", [user("hi"), says("ok"), user("more")], ABSENT, 3, parent=None, trace="t2", session="s", error=failed
+        ),
+    ]
+    found = one(*tried)
+    assert told(found) == [("hi", [], "ok"), ("more", [], ABSENT)]
+    assert [turn.error for turn in found.ledger.turns] == [None, failed]
+    assert graded(found) == ("replayable", {})
+
+
 def test_a_tool_that_raised_and_one_that_says_so() -> None:
     spans = [
         agent(input="hi", output="ok"),
