@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -98,7 +99,22 @@ def forms() -> Iterator[tuple[str, list[Any]]]:
     begun = [{**without(one, "outputs", "end_time"), "outputs": {}} for one in RUNS]
     ended = [{key: one[key] for key in ("id", "trace_id", "outputs", "end_time", "parent_run_id")} for one in RUNS]
     yield "batches", [{"post": begun, "patch": ended}]
-    yield "lines of a command", [{"run_id": one["id"], **without(one, "id")} for one in RUNS]
+    yield "lines of a command", [_told(one) for one in RUNS]
+    yield "bulk", [_as_text(one) for one in RUNS]
+    nameless = [without(one, "id", "parent_run_id", "trace_id") for one in (MODELS[1], TOOL, MODELS[0])]
+    yield "trees without ids", [{**ROOT, "child_runs": nameless}, SECOND]
+
+
+def _as_text(row: dict[str, Any]) -> dict[str, Any]:
+    """The row as a bulk export writes it."""
+    values = {key: json.dumps(row[key]) for key in ("inputs", "outputs", "extra")}
+    times = {key: row[key].replace("T", " ").removesuffix("+00:00") for key in ("start_time", "end_time")}
+    return {**row, **values, **times, "is_root": row["parent_run_id"] is None}
+
+
+def _told(row: dict[str, Any]) -> dict[str, Any]:
+    """The row as a command writes it."""
+    return {"run_id": row["id"], **without(row, "id", "extra"), "custom_metadata": row["extra"]["metadata"]}
 
 
 def _ordered(row: dict[str, Any]) -> dict[str, Any]:

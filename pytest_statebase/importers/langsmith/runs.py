@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..dialects.text import NOT_JSON, from_json
 from ..files import inside
 
 _LISTS = ("post", "patch", "runs", "data", "items", "traces", "examples")
@@ -14,6 +15,7 @@ _EXAMPLE = frozenset(
     {"id", "inputs", "outputs", "metadata", "dataset_id", "dataset_name", "created_at", "modified_at", "source_run_id"}
     | {"split", "name", "reference_outputs", "attachment_urls", "attachments", "runs", "feedback_stats"}
 )
+_STRUCTURES = frozenset({"inputs", "outputs", "extra", "metadata", "custom_metadata", "events", "tags"})
 _ORDERED = re.compile(r"Z([0-9a-fA-F-]{8,})\Z")
 _DEPTH = 6
 
@@ -63,6 +65,12 @@ def _is_example(item: Any) -> bool:
     return item.keys() <= _EXAMPLE and isinstance(item["outputs"], (Mapping, type(None)))
 
 
+def _told(key: str, value: Any) -> Any:
+    """The value of a field; bulk exports write structures as JSON in text."""
+    found = from_json(value) if key in _STRUCTURES and isinstance(value, str) else NOT_JSON
+    return value if found is NOT_JSON else found
+
+
 class Runs:
     """Collects runs from documents. A run that comes twice (begun, then ended) is one."""
 
@@ -95,8 +103,8 @@ class Runs:
                 waiting.extend(reversed(lists))
 
     def _add_run(self, item: Mapping[str, Any], where: str, parent: str | None) -> str:
-        own = str(item.get("id") or item.get("run_id"))
-        fields = {key: value for key, value in item.items() if key != "child_runs"}
+        own = str(item.get("id") or item.get("run_id") or where)
+        fields = {key: _told(key, value) for key, value in item.items() if key != "child_runs"}
         if parent is not None and fields.get("parent_run_id") is None:
             fields["parent_run_id"] = parent
         known = self._runs.setdefault(own, {})

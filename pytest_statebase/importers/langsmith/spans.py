@@ -33,7 +33,7 @@ def span_of_run(run: Run) -> Span:
     """The span of a run."""
     fields = run.fields
     extra = _mapping(fields.get("extra"))
-    metadata = {**_mapping(fields.get("metadata")), **_mapping(extra.get("metadata"))}
+    metadata = _metadata(fields, extra)
     kind = _kind(fields, run.parent)
     inputs, outputs = fields.get("inputs"), fields.get("outputs")
     told = _contents(kind, inputs, outputs, fields.get("events"))
@@ -84,6 +84,11 @@ def span_of_example(example: Example) -> Span:
         where=example.where,
         tracer="langsmith",
     )
+
+
+def _metadata(fields: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    given = (fields.get("custom_metadata"), fields.get("metadata"), extra.get("metadata"))
+    return {key: value for one in given for key, value in _mapping(one).items()}
 
 
 def _kind(fields: Mapping[str, Any], parent: str | None) -> Kind:

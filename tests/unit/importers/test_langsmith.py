@@ -68,6 +68,7 @@ def test_every_form_is_detected(form: str) -> None:
         {"data": [{"id": 1, "inputs": 3}]},
         {"inputs": {}, "outputs": {}, "something": 1},
         {"id": "x", "run_type": 3},
+        {"run_type": "tool"},
         {"runs": "none"},
     ],
 )
