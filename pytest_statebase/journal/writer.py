@@ -30,7 +30,7 @@ _BATCH_FRAMES, _BATCH_BYTES = 256, 1 << 20
 _MOST_CUT = 100_000
 """Sessions that are known as cut. Who reads the journal finds the others by the gap that they have."""
 _STATUS_SECONDS = 1.0
-_WORK_SECONDS, _REST_SECONDS = 0.0002, 0.00002
+_WORK_SECONDS = 0.0002
 
 
 @dataclass(slots=True, eq=False)
@@ -266,7 +266,7 @@ class Writer:
     def _breathe(self) -> None:
         """Let the program's threads go on: they would wait for 5 ms each time for the interpreter to be free."""
         if time.perf_counter() - self._breathed > _WORK_SECONDS:
-            time.sleep(_REST_SECONDS)
+            time.sleep(0)
             self._breathed = time.perf_counter()
 
     def _release(self, items: list[_Item], done: list[_Item], lines: list[bytes]) -> None:
