@@ -15,7 +15,7 @@ from ..errors import ToolError
 from .handlers import current_handler, handler_for
 from .mcp_log import Naming, Transport
 from .mcp_wire import ReadStream, connection, request_tool, servers_of
-from .tool import Tool
+from .tool import Seen, Tool
 
 PATTERNS: dict[str, Naming] = {"mcp": "tool", "mcp:*": "server.tool"}
 _TRANSPORTS = (
@@ -43,7 +43,7 @@ def mcp_tools(pattern: str) -> list[Tool]:
         raise ToolError(what, remedy="pip install mcp") from error
     call_tool: Any = ClientSession.call_tool
     call = Tool("mcp:call_tool", call_tool, "mcp:ClientSession.call_tool", is_method=True, is_async=True)
-    call.adapter = _calling(naming)
+    call.adapter, call.seen = _calling(naming), _seen
     return [call, *_transports()]
 
 
@@ -116,6 +116,15 @@ def _calling(naming: Naming) -> Callable[[FunctionType], Callable[..., Any]]:
         return dispatch
 
     return adapted
+
+
+def _seen(named: dict[str, Any]) -> Seen:
+    """A call while nobody knows of servers: connections are most often older than the turn that uses them."""
+
+    def recorded(error: BaseException) -> BaseException:
+        return _as_data(error) if isinstance(error, _error_class()) else error
+
+    return Seen(request_tool(named["name"]), _arguments(named), _encoded, recorded)
 
 
 def _server(session: Any) -> Transport | None:

@@ -29,6 +29,18 @@ _PLAIN = (
 """Values, in whatever place they are passed: no machinery."""
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A call of a function that is a way to tools, as it is recorded."""
+
+    tool: Tool
+    arguments: dict[str, Any]
+    result: Callable[[Any], Any]
+    """Makes of what came back what stands in a record."""
+    error: Callable[[BaseException], BaseException]
+    """Makes of what was raised what stands in a record."""
+
+
 @dataclass(eq=False, slots=True)
 class Tool:
     """One function that the agent calls as a tool."""
@@ -53,6 +65,8 @@ class Tool:
     """Marked in the code as one that may run for a call without an answer."""
     adapter: Callable[[FunctionType], Callable[..., Any]] | None = field(default=None, repr=False)
     """Makes what answers the calls of a function that is a way to tools rather than one; it gets the original."""
+    seen: Callable[[dict[str, Any]], Seen] | None = field(default=None, repr=False)
+    """What a call of such a function is, by its arguments, for whoever only looks on; None where there is no call."""
     owner: type | None = field(default=None, repr=False)
     """The class that holds the method: overrides in its subclasses are tools, too."""
     is_behind: bool = False

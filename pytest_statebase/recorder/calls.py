@@ -18,7 +18,7 @@ from ..engine.agents import loop_is_running
 from ..engine.snapshot import snapshot
 from ..engine.strands import Strand, current_strand
 from ..engine.streams import AWAITED, Stream, Watch
-from ..engine.tool import Tool
+from ..engine.tool import Seen, Tool
 from ..events import Event, ToolCalled
 from ..values import ABSENT, TypedData
 
@@ -159,6 +159,22 @@ class Calls:
         self.end(call, result)
         return result
 
+    async def call_seen(self, seen: Seen, live: Live) -> Any:
+        """Await a way to a tool and record the tool."""
+        call = self.begin(seen.tool, seen.arguments)
+        if call is None:
+            return await live()
+        token = _inside.set(call)
+        try:
+            result = await live()
+        except BaseException as error:
+            self.end(call, error=error, recorded=seen.error)
+            raise
+        finally:
+            _inside.reset(token)
+        self.end(call, result, make=seen.result)
+        return result
+
     def stream(self, tool: Tool, arguments: dict[str, Any], live: Live) -> Generator[Any, Any, Any]:
         """Run the generator and record what it yields, chunk by chunk."""
         call = self.begin(tool, arguments)
@@ -243,9 +259,15 @@ class Calls:
         result: Any = ABSENT,
         error: BaseException | None = None,
         make: Callable[[Any], Any] | None = None,
+        recorded: Callable[[BaseException], BaseException] | None = None,
     ) -> None:
-        """A call has ended, with a result or an error. make: what the record holds of the copy of the result."""
+        """A call has ended, with a result or an error.
+
+        make: what the record holds of the copy of the result; recorded: of the error.
+        """
         try:
+            if error is not None and recorded is not None:
+                error = recorded(error)
             self._end(call, result, error, make)
         except Exception as trouble:
             self.failed(trouble)

@@ -29,7 +29,7 @@ from .cleaning import Cleaning
 from .entry import Asked, T, attach, decorated
 from .rules import Rules
 from .sessions import Bounds, Journal, Session, Sessions, here
-from .tap import Tap, decoding
+from .tap import Tap
 from .turns import Turn, is_at_a_turn, turn_here
 
 _running: list[Recording] = []
@@ -295,10 +295,10 @@ class Capture:
         Raises OptionError for a value that means nothing.
         """
         rules, bounds = Rules(sample, keep, slow), Bounds.checked(idle, max_sessions)
-        cleaning = redact if callable(redact) else Cleaning(directory, redact)
+        cleaning = Cleaning(directory, redact)
         hosts = hosts_of_api([api_hosts] if isinstance(api_hosts, str) else api_hosts) if statebase else None
         return Recording(
-            lambda: Writer(directory, redact=decoding(cleaning), limits=limits),
+            lambda: Writer(directory, redact=cleaning, limits=limits),
             tools,
             rules,
             bounds,

@@ -1,37 +1,52 @@
-"""What stands between a capture and the disk: secrets and personal data go, in the writer's thread."""
+"""What stands between a capture and the disk, in the writer's thread: secrets and personal data go."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from ..frames import Frame
 from ..privacy import FrameRedactor, RedactionOptions, key_of
+from .tap import settled_frame
+
+Redact: TypeAlias = Callable[[Frame], Frame]
 
 
 class Cleaning:
-    """Redacts frames, with the key of their directory: one value has one token there. Of one thread at a time."""
+    """Decodes what frames hold of HTTP, and redacts them; of one thread at a time.
 
-    def __init__(self, directory: str | os.PathLike[str], options: RedactionOptions | None = None) -> None:
+    redact: rules and options, by default with the key of the directory, so that one value has one token there; or what
+    redacts in place of all that.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str], redact: Redact | RedactionOptions | None) -> None:
         self._directory = Path(directory).absolute()
-        self._options = options
+        self._given = redact
         self._process = 0
-        self._redactor: FrameRedactor
+        self._redact: Redact
 
     def __call__(self, frame: Frame) -> Frame:
         # A child of fork may have been split off in the middle of a frame.
         if self._process != os.getpid():
-            options = self._options or RedactionOptions()
-            self._redactor = FrameRedactor(options if options.key else replace(options, key=self._key()))
+            self._redact = self._begun()
             self._process = os.getpid()
-        return self._redactor.frame(frame)
+        return self._redact(settled_frame(frame))
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """In how many places this process took something out, by kind."""
-        return self._redactor.counts if self._process == os.getpid() else {}
+        """In how many places this process took something out, by kind, where that is counted."""
+        redact: Any = self._redact if self._process == os.getpid() else None
+        found = getattr(getattr(redact, "__self__", redact), "counts", None)
+        return found if isinstance(found, Mapping) else {}
+
+    def _begun(self) -> Redact:
+        if callable(self._given):
+            return self._given
+        options = self._given or RedactionOptions()
+        return FrameRedactor(options if options.key else replace(options, key=self._key())).frame
 
     def _key(self) -> bytes:
         try:

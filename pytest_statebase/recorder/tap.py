@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -73,25 +73,6 @@ class Tap:
             return service.begun(request)
         turn = turn_here() if self._http else None
         return None if turn is None else timed(None, turn.inside(), turn.exchange)
-
-
-def decoding(clean: Callable[[Frame], Frame]) -> Callable[[Frame], Frame]:
-    """Has exchanges decoded before `clean` looks for secrets in them: in the thread that writes, not in the agent's."""
-    return _Decoding(clean)
-
-
-class _Decoding:
-    def __init__(self, clean: Callable[[Frame], Frame]) -> None:
-        self._clean = clean
-
-    def __call__(self, frame: Frame) -> Frame:
-        return self._clean(settled_frame(frame))
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """What `clean` has taken out, by kind, where it counts that."""
-        found: Mapping[str, int] = getattr(getattr(self._clean, "__self__", self._clean), "counts", {})
-        return found
 
 
 def settled_frame(frame: Frame) -> Frame:

@@ -339,9 +339,11 @@ class Turn(Watcher):
     def look(
         self, tool: Tool, original: FunctionType, named: dict[str, Any], args: tuple[Any, ...], kw: dict[str, Any]
     ) -> Any:
-        if not self.is_open or self._is_lost or tool.adapter is not None:
+        if not self.is_open or self._is_lost or (tool.adapter is not None and tool.seen is None):
             return original(*args, **kw)
         try:
+            if tool.seen is not None:
+                return self._calls.call_seen(tool.seen(named), lambda: original(*args, **kw))
             meant = tool_of(tool, args)
             arguments = meant.bind(named, args, kw)
             how = _WAYS[kind_of(original.__code__)]

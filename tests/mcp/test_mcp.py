@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,13 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from pytest_statebase import Ledger, load_cassette, record_session, replay
+from pytest_statebase import Ledger, capture, load_cassette, record_session, replay
 from pytest_statebase.cassette import Cassette, write_record
 from pytest_statebase.cassette.plan import Answer, Plan, ToolRules
 from pytest_statebase.compare.model import ReplayResult
 from pytest_statebase.engine.tools import find_tools, stubbed
 from pytest_statebase.errors import ToolError
+from pytest_statebase.journal import read_sessions
 from tests.mcp import agents
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -248,3 +251,40 @@ def test_a_run_of_replays(
     result = pytester.runpytest_inprocess("--statebase-replay", "-p", "no:cacheprovider", agent)
     result.assert_outcomes(passed=1)
     assert not log.exists()
+
+
+def test_calls_of_servers_are_captured_and_the_results_are_the_clients_own(
+    log: Path, no_server: Any, tmp_path: Path
+) -> None:
+    """The connection is older than the turn: nothing is known of the server but what it was asked for."""
+    seen: list[Any] = []
+
+    async def turn(session: Any) -> None:
+        seen.append(await session.call_tool("in_stock", {"item": "kettle"}))
+        with suppress(agents.MCPError):
+            seen.append(await session.call_tool("vault", {}))
+
+    async def production() -> None:
+        async with agents.stdio() as session:
+            with capture(tmp_path, tools=["mcp"]) as recording:
+                await session.call_tool("in_stock", {"item": "cup"})
+                async with recording.session("s").turn("x"):
+                    await turn(session)
+
+    asyncio.run(production())
+    (captured,) = read_sessions([tmp_path])
+    first, *_ = calls = captured.ledger.turns[0].calls
+    assert [call.tool for call in calls] == ["in_stock", "vault"]
+    assert first.arguments == {"item": "kettle"}
+    assert first.result["structuredContent"] == {"item": "kettle", "count": 3, "shop": "shop"}
+    assert type(seen[0]).__name__ == "CallToolResult"
+    no_server()
+    live, seen[:] = list(seen), []
+
+    async def agent(user_input: str) -> str:
+        async with agents.stdio() as session:
+            await turn(session)
+        return "done"
+
+    replay(Cassette.from_ledger(captured.ledger), agent, tools=["mcp"])
+    assert list(map(agents.told, seen)) == list(map(agents.told, live))

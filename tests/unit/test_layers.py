@@ -160,6 +160,7 @@ def loaded_by(statement: str) -> set[str]:
         ("import pytest_statebase.plugin", (*HEAVY, "yaml")),
         ("import pytest_statebase; pytest_statebase.replay, pytest_statebase.load_cassette", (*HEAVY, "pytest")),
         ("import pytest_statebase; pytest_statebase.record_session", (*HEAVY, "pytest")),
+        ("import pytest_statebase; pytest_statebase.capture", (*HEAVY, "yaml", "pytest")),
     ],
 )
 def test_importing_is_light(statement: str, unwanted: tuple[str, ...]) -> None:
