@@ -106,9 +106,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini(
         "statebase_api_hosts", "Further hosts of StateBase: requests there are answered from the fork.", type="args"
     )
-    parser.addini("statebase_redact", "Values that must not be written: name = pattern.", type="linelist", default=[])
-    parser.addini("statebase_names", "module:callable that finds the names of people in a text.")
-    parser.addini("statebase_secrets", "Names of headers and fields that are secret as well.", type="args", default=[])
+    _add_privacy(parser)
     parser.addini("statebase_simulator", "module:callable that answers unrecorded calls: (call, state, cassette).")
 
 
@@ -338,6 +336,13 @@ def _check_points(config: pytest.Config) -> None:
 
 def _both(config: pytest.Config, name: str) -> Any:
     return config.getoption(f"statebase_{name}") or config.getini(f"statebase_{name}") or None
+
+
+def _add_privacy(parser: pytest.Parser) -> None:
+    """What is redacted besides what is known."""
+    parser.addini("statebase_redact", "Values that must not be written: name = pattern.", type="linelist", default=[])
+    parser.addini("statebase_names", "module:callable that finds the names of people in a text.")
+    parser.addini("statebase_secrets", "Names of headers and fields that are secret as well.", type="args", default=[])
 
 
 def _choice(config: pytest.Config, name: str) -> str | None:

@@ -65,6 +65,8 @@ class Placeholders:
                 return f"user_redacted_{number}"
             case Kind.SECRET:
                 return f"{prefix_of(like)}{REDACTED}-{number}"
+            case "withheld":
+                return f"{kind}-{like or 'word-20'}-{number}"
             case _:
                 return f"{REDACTED}-{kind}-{number}"
 
@@ -115,6 +117,7 @@ PLACEHOLDER: Final = re.compile(
       (?P<email>email-\d+(?:@|%40)[0-9a-f]{{8}}\.example\.com)
     | (?P<secret>(?:[A-Za-z0-9_.-]{{1,16}}?)?{REDACTED}-\d+)
     | (?P<rule>{REDACTED}-[a-z][a-z0-9_]{{0,30}}-\d+)
+    | (?P<withheld>withheld-(?:text|word)-(?:\d+|long)-\d+)
     | (?P<card>4000[ -]?0000[ -]?\d{{4}}[ -]?\d{{4}})
     | (?P<phone>(?:\+?1[ ]?)?[2-9]\d\d-?555-?01\d\d)
     | (?P<iban>[A-Z]{{2}}\d\d[ -]?(?:[0X]{{4}}[ -]?){{1,7}}[0X0-9 -]{{1,10}})

@@ -242,5 +242,9 @@ class Plan:
     http: HttpPlan = HttpPlan()
     retention: Retention | None = None
     """How long the recording may be kept; None where nothing says so."""
+    privacy: Literal["default", "strict"] = "default"
+    """`strict`: of sessions that are written here only the fields of `keep` stay."""
+    keep: tuple[str, ...] = ()
+    """Names of fields that stay, as `order_id` or `state.order.status`."""
     where: Mapping[str, Where] = field(default_factory=Positions, compare=False, repr=False)
     """Where each key of the plan stands, for errors: `expect.2.output` → `file:line:column`."""

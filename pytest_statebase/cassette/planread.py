@@ -261,6 +261,10 @@ def _retention(reading: Reading, value: Any, keys: Keys) -> Retention:
     return Retention(**fields, where=reading.positions.at(*keys))
 
 
+def _privacy(reading: Reading, value: Any, keys: Keys) -> Any:
+    return reading.one_of(value, keys, ("default", "strict"))
+
+
 DEFAULTS: Table = {
     "agent": text,
     "replay": _replays,
@@ -273,6 +277,8 @@ DEFAULTS: Table = {
     "stubs_from": _stubs_from,
     "http": _http,
     "retention": _retention,
+    "privacy": _privacy,
+    "keep": texts,
 }
 """What a `statebase.yaml` may hold."""
 
@@ -324,7 +330,7 @@ def merged(outer: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, Any]
         both["tools"] = {**outer["tools"], **tools}
     if "http" in outer and "http" in inner:
         both["http"] = HttpPlan(inner["http"].file, (*outer["http"].headers, *inner["http"].headers))
-    for key in ("ignore", "known"):
+    for key in ("ignore", "known", "keep"):
         if key in outer and key in inner:
             both[key] = tuple(dict.fromkeys((*outer[key], *inner[key])))
     return both

@@ -50,6 +50,8 @@ def plan_text(plan: Plan) -> str:
     form["stubs_from"] = names[0] if len(names) == 1 else names
     form["http"] = _http(plan.http)
     form["retention"] = _retention(plan.retention)
+    form["privacy"] = None if plan.privacy == "default" else plan.privacy
+    form["keep"] = list(plan.keep)
     form["tools"] = {name: _rules(rules) for name, rules in plan.tools.items()}
     return document_text(parts_of({key: value for key, value in form.items() if value not in (None, [], {})}))
 

@@ -23,7 +23,19 @@ KEYS: Final = frozenset(
     f"statebase_{name}"
     for name in (
         *("agent", "allowed_hosts", "api_hosts", "blocked_hosts", "cassettes", "clock", "http", "mode", "model"),
-        *("model_hosts", "pin", "report", "results", "secrets", "simulator", "tools", "turn_timeout", "unrecorded"),
+        *(
+            "model_hosts",
+            "names",
+            "pin",
+            "redact",
+            "report",
+            "results",
+            "secrets",
+            "simulator",
+            "tools",
+            "turn_timeout",
+        ),
+        "unrecorded",
     )
 )
 """The ini keys of the plugin."""
@@ -66,7 +78,7 @@ def _unknown_keys(project: Project) -> Iterator[Finding]:
 
 
 def _agent(project: Project) -> Iterator[Finding]:
-    for key in ("statebase_agent", "statebase_simulator"):
+    for key in ("statebase_agent", "statebase_names", "statebase_simulator"):
         named = project.text(key)
         if named is not None:
             yield from _named(project, key, named)

@@ -32,12 +32,13 @@ class Ids:
 def translator(ids: Mapping[str, str]) -> Translate:
     """A function that puts recorded ids in the place of replayed ones, inside longer texts and in keys as well.
 
-    ids: replayed to recorded. What the function returns shares what did not change.
+    ids: replayed to recorded; numbers as texts behind `\\0`. What the function returns shares what did not change.
     """
     known = {replayed: recorded for replayed, recorded in ids.items() if replayed and replayed != recorded}
     if not known:
         return identity
-    in_text = _replacer(known)
+    numbers = {replayed[1:]: recorded[1:] for replayed, recorded in known.items() if replayed[0] == "\0"}
+    in_text = _replacer({replayed: recorded for replayed, recorded in known.items() if replayed[0] != "\0"})
 
     def translate(value: Any) -> Any:
         kind = type(value)
@@ -47,6 +48,8 @@ def translator(ids: Mapping[str, str]) -> Translate:
             return {translate(key): translate(item) for key, item in value.items()}
         if kind in (list, tuple, set, frozenset):
             return kind(map(translate, value))
+        if numbers and kind in (int, float):
+            return kind(numbers.get(repr(value), value))
         if kind is TypedData:
             return TypedData(value.type, translate(dict(value.fields)), value.kind)
         return value
@@ -54,12 +57,20 @@ def translator(ids: Mapping[str, str]) -> Translate:
     return translate
 
 
+_SHORTEST = 6
+
+
 def _replacer(known: Mapping[str, str]) -> Callable[[str], str]:
     """All at once, so that no id is replaced inside what replaced another one; the longest wins."""
     pattern: re.Pattern[str] | None = None
+    # What is so short may be a part of any word.
+    whole = {replayed: recorded for replayed, recorded in known.items() if len(replayed) < _SHORTEST}
+    known = {replayed: recorded for replayed, recorded in known.items() if replayed not in whole}
 
     def in_text(text: str) -> str:
         nonlocal pattern
+        if text in whole:
+            return whole[text]
         if not any(replayed in text for replayed in known):
             return text
         if pattern is None:

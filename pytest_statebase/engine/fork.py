@@ -148,7 +148,7 @@ class Fork(Delivery):
         warnings = [f"the authored answer for {answer.tool} was never asked for" for answer in self.authored.unused()]
         if self.siblings is not None and self.siblings.contradiction is not None:
             warnings.append(self.siblings.contradiction)
-        return [*warnings, *self.requests.warnings()]
+        return [*warnings, *self.pool.withheld(), *self.requests.warnings()]
 
     # --- answering requests --------------------------------------------------------------------------------------
 

@@ -294,7 +294,7 @@ class Pool:
         """Arguments without what may be named otherwise in a replay, and that."""
         if not self._redactions.are_any:
             return mask(arguments)
-        plain, redacted = concealed(arguments)
+        plain, redacted = concealed(arguments, self._redactions.kept, ("arguments",))
         shape, pieces = mask(plain)
         return shape, [*redacted, *pieces]
 
@@ -321,7 +321,7 @@ class Pool:
                 return None
             is_redacted = shape in KINDS
             if known != new and not (
-                self._redactions.are_same(old, new) if is_redacted else self._made_up(entry, old, new)
+                self._redactions.are_same(shape, old, new) if is_redacted else self._made_up(entry, old, new)
             ):
                 return None
             names[old], back[new] = new, old
@@ -335,14 +335,28 @@ class Pool:
             return False
         return all(self._invented(*left, right[1]) for left, right in zip(old, new, strict=True))
 
-    def recognise(self, recorded: Any, replayed: Any) -> None:
-        """Take placeholders for what the agent has in their places, where nobody gave them to it."""
+    def recognise(self, recorded: Any, replayed: Any, path: str) -> None:
+        """Take placeholders for what the agent has in their places, where nobody gave them to it.
+
+        path: what the values are, `state` for example.
+        """
         if not self._redactions.are_any:
             return
-        for old, new in pairs_in(recorded, replayed):
+        for kind, old, new in pairs_in(recorded, replayed, self._redactions.kept, (path,)):
             is_free = old not in self.renames and new not in self._renamed_back
-            if is_free and self._redactions.are_same(old, new):
+            if is_free and self._redactions.are_same(kind, old, new):
                 self.renames[old], self._renamed_back[new] = new, old
+
+    def withheld(self) -> list[str]:
+        """What a recording of which only some fields were kept can still prove."""
+        kept = self._redactions.kept
+        if kept is None:
+            return []
+        fields = ", ".join(kept.names) or "none"
+        return [
+            "recorded with privacy: strict. Compared are which tools are called, in which order, and the fields that "
+            f"were kept ({fields}); of all others only that equal values are equal. No model call was kept."
+        ]
 
     def adopt(self, names: Mapping[str, str], turn: range | None = None) -> bool:
         """Take ids for the same from now on, kept ones to replayed ones, where nobody gave them to the agent.

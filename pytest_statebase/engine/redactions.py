@@ -14,14 +14,18 @@ from ..cassette.personal import Spot, is_no_value, spots
 from ..cassette.placeholders import PLACEHOLDER, is_placeholder
 from ..cassette.secrets import SCHEME, is_secret_name
 from ..ledger import Event, Ledger, Said, StateRolledBack, StateUpdated, ToolCalled, TurnAdded, TurnStarted
+from ..privacy.frames import PRIVACY
 from ..privacy.options import effective
+from ..privacy.strict import WITHHELD, Kept, Path
 from ..values import TypedData
 from .given import given_by
 from .volatile import Piece
 
 _SHORTEST = 6
 """Characters of a value from which on it is told apart from other words of a text."""
-KINDS = frozenset({"email", "secret", "rule", "card", "phone", "iban"})
+KINDS = frozenset({"email", "secret", "rule", "card", "phone", "iban", WITHHELD})
+_NUMBER = "\0"
+"""How a number is told among the pieces, so that it is no part of any text."""
 
 
 class Redactions:
@@ -34,11 +38,13 @@ class Redactions:
         """Of every event what was given to the agent, and what it told; those without a placeholder left out."""
         self._replayed: list[Any] = []
         self._later: list[Callable[[], str]] = []
+        self.kept = kept_by(ledger)
+        """Of a recording with `privacy: strict` the fields that were kept; None for any other."""
 
     @property
     def are_any(self) -> bool:
         """Whether the recording holds placeholders at all."""
-        return bool(self._told())
+        return self.kept is not None or bool(self._told())
 
     def learn(self, values: Iterable[Any]) -> None:
         """Remember what the replayed agent was given."""
@@ -48,8 +54,12 @@ class Redactions:
         """The same of a text that is made out only when it is asked for."""
         self._later.append(told)
 
-    def are_same(self, old: str, new: str) -> bool:
+    def are_same(self, kind: str, old: str, new: str) -> bool:
         """Whether a placeholder may stand for a value of the replayed agent."""
+        if kind == WITHHELD and old.startswith(_NUMBER):
+            return new.startswith(_NUMBER)
+        if kind == WITHHELD:
+            return is_placeholder(old) and not is_placeholder(new) and self._is_own(old)
         if len(new) < _SHORTEST or not is_placeholder(old) or is_placeholder(new) or not self._is_own(old):
             return False
         return not any(new in text for text in self._given_in_replay())
@@ -102,26 +112,55 @@ def texts_in(values: Iterable[Any]) -> Iterator[str]:
             yield from texts_in([value.fields])
 
 
-def concealed(value: Any) -> tuple[Any, list[Piece]]:
-    """A value with a mark in the place of all that is, or would be, redacted, and that in order."""
+def kept_by(ledger: Ledger) -> Kept | None:
+    """What the record of a session says to have been kept of it; None where everything was."""
+    note = ledger.created.extra.get(PRIVACY)
+    return Kept(map(str, note.get("keep") or ())) if isinstance(note, Mapping) and note.get("strict") else None
+
+
+def concealed(value: Any, kept: Kept | None = None, path: Path = ()) -> tuple[Any, list[Piece]]:
+    """A value with a mark in the place of all that is, or would be, redacted, and that in order.
+
+    kept: the fields that stay, where others do not. path: to the value.
+    """
     pieces: list[Piece] = []
-    return _concealed(value, "", pieces), pieces
+    return _concealed(value, path, pieces, kept), pieces
 
 
-def _concealed(value: Any, name: str, pieces: list[Piece]) -> Any:
+def _concealed(value: Any, path: Path, pieces: list[Piece], kept: Kept | None) -> Any:
+    if kept is not None and kept.holds(path):
+        kept = None
     if isinstance(value, str):
-        return _text(value, name, pieces)
+        return _text(value, path[-1] if path else "", pieces, is_withheld=kept is not None and value != "")
     if isinstance(value, Mapping):
         items = sorted(value.items(), key=lambda item: str(item[0]))
-        return {key: _concealed(item, key if isinstance(key, str) else name, pieces) for key, item in items}
+        return {
+            key: _concealed(item, (*path, key) if isinstance(key, str) else path, pieces, kept) for key, item in items
+        }
     if isinstance(value, (list, tuple)):
-        return type(value)(_concealed(item, name, pieces) for item in value) if type(value) in (list, tuple) else value
+        inside = [_concealed(item, path, pieces, kept) for item in value]
+        return inside if kept is not None or type(value) is list else tuple(inside)
     if type(value) is TypedData:
-        return TypedData(value.type, _concealed(dict(value.fields), name, pieces), value.kind)
+        return TypedData(value.type, _concealed(dict(value.fields), path, pieces, kept), value.kind)
+    if kept is not None and isinstance(value, bool):
+        return "\0flag\0"
+    if kept is not None and isinstance(value, (int, float)):
+        pieces.append((WITHHELD, f"{_NUMBER}{value!r}"))
+        return "\0number\0"
     return value
 
 
-def _text(text: str, name: str, pieces: list[Piece]) -> str:
+def _text(text: str, name: str, pieces: list[Piece], *, is_withheld: bool) -> str:
+    found: list[Piece] = []
+    clean = _known(text, name, found)
+    if is_withheld and (len(found) != 1 or len(clean) != len(found[0][0]) + 2):
+        found = [(WITHHELD, text)]
+        clean = f"\0{WITHHELD}\0"
+    pieces += found
+    return clean
+
+
+def _known(text: str, name: str, pieces: list[Piece]) -> str:
     if name and is_secret_name(name) and not (is_no_value(text) and not is_placeholder(text)):
         scheme = SCHEME.match(text)
         begin = "" if scheme is None else scheme[0]
@@ -143,16 +182,22 @@ def _places(text: str) -> list[tuple[str, int, int]]:
     return sorted([*found, *((str(spot.kind), spot.start, spot.end) for spot in values)], key=lambda one: one[1])
 
 
-def pairs_in(recorded: Any, replayed: Any, name: str = "") -> Iterator[tuple[str, str]]:
+Pair = tuple[str, str, str]
+"""A kind, a placeholder, and what stands in its place."""
+
+
+def pairs_in(recorded: Any, replayed: Any, kept: Kept | None = None, path: Path = ()) -> Iterator[Pair]:
     """Placeholders of a recorded value with what stands in their places in a replayed one that is built alike."""
     if isinstance(recorded, Mapping) and isinstance(replayed, Mapping):
         for key, item in recorded.items():
             if key in replayed:
-                yield from pairs_in(item, replayed[key], key if isinstance(key, str) else name)
+                yield from pairs_in(item, replayed[key], kept, (*path, key) if isinstance(key, str) else path)
     elif isinstance(recorded, (list, tuple)) and isinstance(replayed, (list, tuple)) and len(recorded) == len(replayed):
         for one, other in zip(recorded, replayed, strict=True):
-            yield from pairs_in(one, other, name)
-    elif isinstance(recorded, str) and isinstance(replayed, str) and recorded != replayed:
-        ours, theirs = concealed({name: recorded}), concealed({name: replayed})
+            yield from pairs_in(one, other, kept, path)
+    elif recorded != replayed:
+        kept = None if kept is None or any(kept.holds(path[:end]) for end in range(1, len(path) + 1)) else kept
+        ours, theirs = concealed(recorded, kept, path), concealed(replayed, kept, path)
         if ours[0] == theirs[0]:
-            yield from ((old, new) for (_, old), (_, new) in zip(ours[1], theirs[1], strict=True) if old != new)
+            pairs = zip(ours[1], theirs[1], strict=True)
+            yield from ((kind, old, new) for (kind, old), (_, new) in pairs if old != new)

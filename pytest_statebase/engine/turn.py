@@ -224,9 +224,9 @@ class TurnRun(Ongoing):
         """What was redacted in the recording and the agent has by itself, in what it leaves behind."""
         pool, turn = self.fork.pool, self.turn
         states = [event.value for event in turn.events if isinstance(event, (StateUpdated, StateRolledBack))]
-        pool.recognise([*states[-1:]], [self.observed.state] if states else [])
-        pool.recognise(memories_of(turn.events), self.observed.memory)
-        pool.recognise(turn.output, self.observed.output)
+        pool.recognise([*states[-1:]], [self.observed.state] if states else [], "state")
+        pool.recognise(memories_of(turn.events), self.observed.memory, "memory")
+        pool.recognise(turn.output, self.observed.output, "output")
         if pool.renames:
             self.observed.renames = pool.renames
 

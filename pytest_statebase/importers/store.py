@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..errors import FileError, HttpError, ImportFileError, StatebaseError
 from ..ledger import Ledger, SessionCreated
-from ..privacy import redacted_session
+from ..privacy import RedactionOptions, redacted_session
 from ..values import freeze
 from ..wire.exchange import Exchange
 from .grades import notes_of
@@ -48,6 +48,7 @@ class Store:
     def __init__(self, out: Path) -> None:
         self.out = out
         self.tally = Tally()
+        self._options = _privacy_of(out)
         self._left = list(out.glob(".*.tmp"))
         self._names = Names(
             path.name.removesuffix(suffix) for suffix in (_RECORD, _RAW) for path in out.glob(f"*{suffix}")
@@ -61,7 +62,9 @@ class Store:
         """
         from ..cassette import write_plan, write_record
 
-        session = self._redacted(_with_http(session) if session.exchanges else session)
+        session = self._redacted(session)
+        if session.exchanges:
+            session = _with_http(session)
         path, is_new = self._place(session)
         self._make_directory()
         self._sweep(path.name.removesuffix(_RECORD))
@@ -82,12 +85,21 @@ class Store:
             self._count_file(plan_is_new)
 
     def _redacted(self, session: ImportedSession) -> ImportedSession:
-        """The session with placeholders, in what it was made of as well; counted."""
-        data = None if session.raw is None else json.loads(session.raw)
-        clean = redacted_session(session.ledger, session.exchanges, data)
+        """The session with placeholders, in what it was made of, its name, title and notes as well; counted."""
+        raw = None if session.raw is None else json.loads(session.raw)
+        around = [session.name, session.plan.title, list(session.notes), raw]
+        clean = redacted_session(session.ledger, session.exchanges, around, self._options)
         self.tally.redacted.update(clean.places)
-        raw = session.raw if clean.data is data else json.dumps(clean.data, ensure_ascii=False, indent=1).encode()
-        return replace(session, ledger=clean.ledger, exchanges=clean.exchanges, raw=raw)
+        name, title, notes, made_of = clean.data
+        session = replace(session, ledger=clean.ledger, exchanges=clean.exchanges)
+        if self._options.strict:
+            plan = replace(session.plan, title=None, session=clean.ledger.id)
+            return replace(session, name=clean.ledger.id, plan=plan, notes=(), raw=None)
+        if clean.data is around:
+            return session
+        plan = replace(session.plan, title=title, session=session.plan.session and clean.ledger.id)
+        data = session.raw if made_of is raw else json.dumps(made_of, ensure_ascii=False, indent=1).encode()
+        return replace(session, name=name, plan=plan, notes=tuple(notes), raw=data)
 
     def finish(self) -> None:
         """Propose `statebase.yaml`, with every tool that was seen, where the directory has none.
@@ -209,6 +221,14 @@ def _with_http(session: ImportedSession) -> ImportedSession:
     if not isinstance(created, SessionCreated):
         raise ImportFileError("the session has no beginning", where=session.name)
     return replace(session, ledger=Ledger([replace(created, http=True), *events]))
+
+
+def _privacy_of(out: Path) -> RedactionOptions:
+    """What the `statebase.yaml` files that count for a directory say of what may be written into it."""
+    from ..cassette.defaults import defaults_for
+
+    said = defaults_for(str(out.absolute()))
+    return RedactionOptions(strict=said.get("privacy") == "strict", keep=frozenset(said.get("keep", ())))
 
 
 def _content(ledger: Ledger) -> object:

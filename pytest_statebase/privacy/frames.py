@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import is_
 from typing import Any, TypeVar, get_args
 
 from ..cassette.redaction import all_known, redacted_exchange, spellings_of
-from ..events import Event
+from ..events import Event, SessionCreated
 from ..wire.exchange import Exchange
 from .hiding import Hiding
 from .options import RedactionOptions, effective
+from .strict import Kept, StrictWalk
 from .tokens import Tokens
 from .walk import Walk, cleaned_fields
 
 Frame = TypeVar("Frame")
 _SESSIONS = 4096
+PRIVACY = "privacy"
+"""Under which key a record says that only some fields were kept."""
 _SPELLINGS = 512
 """Of secrets of one session that are looked for elsewhere in it."""
 
@@ -38,7 +41,9 @@ class FrameRedactor:
     def __init__(self, options: RedactionOptions | None = None) -> None:
         self.options = effective(options)
         self._hiding = Hiding(Tokens(self.options.key).of, self.options.rules)
-        self._walk = Walk(self._hiding)
+        own = self.options
+        self._strict = StrictWalk(self._hiding, Kept(own.keep), own.names) if own.strict else None
+        self._walk: Walk = self._strict or Walk(self._hiding)
         self._known: OrderedDict[str, dict[str, str]] = OrderedDict()
         """By session, what is looked for elsewhere: its secrets by all their spellings, the longest first."""
 
@@ -58,6 +63,8 @@ class FrameRedactor:
         self._hiding.learned.clear()
         self._learn_exchanges(session, frame)
         clean: Frame = self._record(frame)
+        if self._strict is not None:
+            return clean
         if self._hiding.learned and self._learn(session, self._hiding.learned):
             # Once more, for what stands before the place that told it.
             self._walk.knows_tokens = True
@@ -76,10 +83,27 @@ class FrameRedactor:
         return cleaned_fields(record, self._field)
 
     def _field(self, name: str, value: Any) -> Any:
+        if self._strict is not None:
+            return self._strict_field(self._strict, name, value)
         if name in _MANY:
             new = [self._item(item) for item in value]
             return value if all(map(is_, new, value)) else type(value)(new)
         return self._item(value)
+
+    def _strict_field(self, strict: StrictWalk, name: str, value: Any) -> Any:
+        """No exchange stays: what a model or a service was told, and said, is not in fields that could be listed."""
+        if name == "exchanges":
+            return ()
+        if name == "events":
+            return tuple([self._strict_event(strict, event) for event in value])
+        return self._strict_event(strict, value) if name == "created" else strict.field(name, value)
+
+    def _strict_event(self, strict: StrictWalk, event: Event) -> Event:
+        clean: Event = self._record(event)
+        if not isinstance(clean, SessionCreated):
+            return clean
+        note = {"strict": True, "keep": list(strict.kept.names)}
+        return replace(clean, http=False, extra={**clean.extra, PRIVACY: note})
 
     def _item(self, value: Any) -> Any:
         kind = type(value)

@@ -57,6 +57,8 @@ def _shape(kind: str, like: str) -> str:
     if kind == Kind.IBAN:
         head, rest = like[:2], like[2:_LONGEST]
         return head + _LETTERS.sub("X", _DIGITS.sub("0", rest)).translate(_SHAPE)
+    if kind == "withheld":
+        return like
     return _QUOTED if kind == Kind.EMAIL and QUOTED_AT in like else ""
 
 
@@ -65,4 +67,4 @@ def like_of(match: re.Match[str]) -> str:
     shape, kind = match["shape"], match["kind"]
     if kind == Kind.EMAIL:
         return QUOTED_AT if shape else ""
-    return shape if kind == Kind.SECRET else shape.translate(_MARKS)
+    return shape.translate(_MARKS) if kind in (Kind.PHONE, Kind.CARD, Kind.IBAN) else shape

@@ -25,7 +25,7 @@ from ..privacy import RedactionOptions
 from ..values import ABSENT
 from ..wire.hosts import Hosts
 from ..wire.hosts import api_hosts as hosts_of_api
-from .cleaning import Cleaning
+from .cleaning import cleaning_of
 from .entry import Asked, T, attach, decorated
 from .rules import Rules
 from .sessions import Bounds, Journal, Session, Sessions, here
@@ -276,6 +276,8 @@ class Capture:
         max_sessions: int = 1000,
         agent_id: str | None = None,
         redact: Callable[[Frame], Frame] | RedactionOptions | None = None,
+        privacy: str = "default",
+        keep_fields: Iterable[str] = (),
         limits: Limits | None = None,
         http: bool = True,
         statebase: bool = True,
@@ -288,14 +290,15 @@ class Capture:
         `slow` (a turn of so many seconds or more), `unusual`, `feedback`. idle: seconds without a turn after which a
         session is over. max_sessions: how many are open at once; beyond, the oldest is ended. agent_id: of sessions
         that name none. redact: rules and options of the redaction that is done anyway, or what makes of
-        each frame the one that is written. limits: of memory and disk. http: whether the HTTP requests of turns are
+        each frame the one that is written. privacy: `strict` keeps only the fields of `keep_fields`, as `order_id` or
+        `state.order.status`. limits: of memory and disk. http: whether the HTTP requests of turns are
         kept, model calls among them. statebase: whether those to StateBase tell of sessions, turns and states;
         api_hosts: its further hosts, besides those of the service.
 
         Raises OptionError for a value that means nothing.
         """
         rules, bounds = Rules(sample, keep, slow), Bounds.checked(idle, max_sessions)
-        cleaning = Cleaning(directory, redact)
+        cleaning = cleaning_of(directory, redact, privacy, keep_fields)
         hosts = hosts_of_api([api_hosts] if isinstance(api_hosts, str) else api_hosts) if statebase else None
         return Recording(
             lambda: Writer(directory, redact=cleaning, limits=limits),

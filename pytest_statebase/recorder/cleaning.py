@@ -3,16 +3,42 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ..errors import OptionError
 from ..frames import Frame
 from ..privacy import FrameRedactor, RedactionOptions, key_of
 from .tap import settled_frame
 
 Redact: TypeAlias = Callable[[Frame], Frame]
+
+
+def cleaning_of(
+    directory: str | os.PathLike[str],
+    redact: Redact | RedactionOptions | None,
+    privacy: str,
+    keep_fields: Iterable[str],
+) -> Cleaning:
+    """What makes of each frame the one that is written; see `capture`.
+
+    Raises OptionError for what means nothing.
+    """
+    if privacy not in ("default", "strict"):
+        raise OptionError(f"privacy: {privacy!r} is none", remedy="Say `default` or `strict`.")
+    fields = frozenset([keep_fields] if isinstance(keep_fields, str) else keep_fields)
+    if privacy == "default" and fields:
+        raise OptionError("keep_fields goes with privacy='strict'", remedy="Without it, every field is kept.")
+    if not callable(redact):
+        options = redact or RedactionOptions()
+        if privacy == "strict":
+            options = replace(options, strict=True, keep=options.keep | fields)
+        return Cleaning(directory, options)
+    if privacy == "strict":
+        raise OptionError("privacy='strict' and a redact function exclude each other", remedy="Give one of them.")
+    return Cleaning(directory, redact)
 
 
 class Cleaning:

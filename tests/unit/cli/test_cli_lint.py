@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
-from pytest_statebase.cassette import load_cassette
+from pytest_statebase.cassette import load_cassette, write_plan, write_record
+from pytest_statebase.importers import import_file
+from pytest_statebase.importers.model import ImportedSession
 
 MAIL = "jane.doe@corp.com"
 
@@ -24,7 +26,12 @@ def chat(project: Path, run: Run) -> Path:
         {"role": "assistant", "content": "Hello Jane"},
     ]
     (project / "chat.json").write_text(json.dumps({"id": "chat_1", "messages": messages}), encoding="utf-8")
-    assert run("import", "chat.json", "--out", "chats").exit_code == 0
+    (session,) = import_file(project / "chat.json")
+    assert isinstance(session, ImportedSession)
+    # As before sessions were redacted on their way to a file.
+    (project / "chats").mkdir()
+    write_record(project / "chats" / "chat_1.record.yaml", session.ledger)
+    write_plan(project / "chats" / "chat_1.session.yaml", session.plan)
     return project / "chats" / "chat_1.session.yaml"
 
 
