@@ -46,7 +46,7 @@ def find_sessions_in(root: Path) -> Finds:
     journals: dict[Path, None] = {}
     pulled: list[Path] = []
     exports: list[Path] = []
-    for path in _files(root, finds):
+    for path in files_below(root, finds):
         if is_journal(path):
             journals[path.parent] = None
         elif path.name.endswith(".pulled.json"):
@@ -61,7 +61,7 @@ def find_sessions_in(root: Path) -> Finds:
     return finds
 
 
-def _files(root: Path, finds: Finds) -> Iterator[Path]:
+def files_below(root: Path, finds: Finds) -> Iterator[Path]:
     """The files below a directory, those of one level before those of the next."""
     level = [root]
     for _ in range(_DEEPEST + 1):

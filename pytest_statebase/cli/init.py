@@ -51,6 +51,8 @@ def command(
     if agent_id and not pull:
         raise OptionError("--agent-id goes with --pull", remedy="Give both, or none.")
     project = find_project()
+    if not project.text("statebase_agent"):
+        agent, tools = _marked(project.root, agent, tools)
     lines = _ini(agent, tools, out)
     _settings(project, _import_path(project.root, agent) | lines if project.ini is None else lines)
     _make(project.root / out)
@@ -64,6 +66,25 @@ def command(
     _owners(project.root, out)
     _workflows(project.root / ".github" / "workflows", ci=ci, pull=pull, out=out, agent_id=agent_id)
     say("\nNow replay: pytest --statebase-replay")
+
+
+def _marked(root: Path, agent: str | None, tools: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """What is not named, as the program says it to capture."""
+    from .marked import find_marked
+
+    found = find_marked(root) if agent is None or not tools else None
+    if found is not None and agent is None:
+        agents = [name for name in found.agents if _AGENT.fullmatch(name)]
+        if len(agents) == 1:
+            agent = agents[0]
+            say(f"The agent is {agent}, as {shown(found.agents[agent])} marks it for capture.")
+        elif agents:
+            say(f"Several agents are marked for capture: name one with --agent: {', '.join(sorted(agents))}")
+    if found is not None and not tools:
+        tools = tuple(pattern for pattern in found.tools if _TOOL.fullmatch(pattern))
+        if tools:
+            say(f"The tools are {', '.join(tools)}, as {shown(found.tools[tools[0]])} has them captured.")
+    return agent, tools
 
 
 def _settings(project: Project, lines: dict[str, list[str]]) -> None:

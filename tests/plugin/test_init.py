@@ -86,9 +86,42 @@ def test_without_an_agent_the_first_replay_says_where_it_is_to_be_named(
     text = conftest.read_text(encoding="utf-8")
     given = text[: text.index("    # from")] + "    from app import answer\n\n    return answer\n"
     conftest.write_text(given, encoding="utf-8")
-    ini = captured / "pytest.ini"
-    ini.write_text(
-        ini.read_text(encoding="utf-8") + "statebase_tools =\n    app:look_up\n    app:refund\n", encoding="utf-8"
-    )
     replay = pytester.run(sys.executable, "-m", "pytest", "--statebase-replay", "-p", "no:cacheprovider")
     replay.stdout.fnmatch_lines(["*1 passed*"])
+
+
+MARKED = """
+from pytest_statebase import capture
+
+
+def look_up(order: str) -> str:
+    return "delivered"
+
+
+@capture.agent
+def answer(session_id: str, user_input: str) -> str:
+    return f"It is {look_up('1')}."
+"""
+SERVICE = """
+import shop
+from pytest_statebase import capture
+
+with capture("captured", tools=["shop:look_up"]):
+    shop.answer("one", "Where is it?")
+"""
+
+
+def test_a_program_that_is_captured_needs_nothing_named(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(shop=MARKED, service=SERVICE)
+    assert pytester.run(sys.executable, "service.py").ret == 0
+    result = init(pytester)
+    result.stdout.fnmatch_lines(
+        [
+            "The agent is shop:answer, as shop.py marks it for capture.",
+            "The tools are shop:look_up, as service.py has them captured.",
+            "fixtures has its first cassette, of session one",
+        ]
+    )
+    assert not (pytester.path / "conftest.py").exists()
+    replay = pytester.run(sys.executable, "-m", "pytest", "--statebase-replay", "-p", "no:cacheprovider")
+    replay.stdout.fnmatch_lines(["ok *1 session, turns: 1 unchanged"])

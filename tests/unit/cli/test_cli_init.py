@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,36 @@ def test_without_an_agent_it_is_said_where_to_name_it() -> None:
     # What is not said yet stands in the ini file in comments.
     assert find_project().values == {}
     assert "# statebase_agent = myapp.agent:SupportAgent" in Path("pytest.ini").read_text(encoding="utf-8")
+
+
+def test_what_is_marked_for_capture_is_the_agent() -> None:
+    Path("src/shop").mkdir(parents=True)
+    source = """
+        import pytest_statebase
+        raise SystemExit("nothing runs")
+        @pytest_statebase.capture.agent(session="thread")
+        async def answer(thread, text): ...
+        def start():
+            return pytest_statebase.capture("captured", tools=["shop.tools:*", "x\\n[y]"], sample=0.1)
+        @other.agent
+        def no(): ...
+    """
+    Path("src/shop/__init__.py").write_text(textwrap.dedent(source), encoding="utf-8")
+    Path("broken.py").write_text("capture(", encoding="utf-8")
+    assert "The agent is shop:answer, as src/shop/__init__.py marks it for capture." in init().output
+    project = find_project()
+    assert project.text("statebase_agent") == "shop:answer"
+    assert project.lines("statebase_tools") == ["shop.tools:*"]
+    assert project.words("pythonpath") == ["src"]
+
+
+def test_of_several_agents_one_is_to_be_named() -> None:
+    for name in ("a", "b"):
+        Path(f"{name}.py").write_text("@capture.agent\ndef answer(text): ...\n", encoding="utf-8")
+    result = init()
+    assert "Several agents are marked for capture: name one with --agent: a:answer, b:answer" in result.output
+    assert find_project().text("statebase_agent") is None
+    assert Path("conftest.py").exists()
 
 
 def test_a_conftest_of_its_own_is_told_what_to_add() -> None:
