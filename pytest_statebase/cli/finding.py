@@ -17,6 +17,8 @@ MOST_EXPORTS: Final = 50
 """Files of JSON that are read to see whether they hold sessions."""
 LARGEST: Final = 32 * 1024 * 1024
 """Bytes of such a file."""
+MOST_BYTES: Final = 128 * 1024 * 1024
+"""Bytes of all of them."""
 _EXPORTS = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
 _NOT_OURS = frozenset({"node_modules", "site-packages", "__pycache__", "build", "dist", "venv", "env", "target"})
 _SETTINGS = frozenset({"package.json", "package-lock.json", "tsconfig.json", "composer.json", "manifest.json"})
@@ -56,9 +58,19 @@ def find_sessions_in(root: Path) -> Finds:
     exports.sort(key=lambda path: not _is_telling(path, root))
     finds.places = [("journals", path) for path in journals]
     finds.places += [("pulled", path) for path in pulled]
-    finds.places += [("export", path) for path in exports[:MOST_EXPORTS]]
-    finds.is_whole = finds.is_whole and len(exports) <= MOST_EXPORTS
+    few = list(_few(exports))
+    finds.places += [("export", path) for path in few]
+    finds.is_whole = finds.is_whole and len(few) == len(exports)
     return finds
+
+
+def _few(exports: list[Path]) -> Iterator[Path]:
+    left = MOST_BYTES
+    for path in exports[:MOST_EXPORTS]:
+        left -= path.stat().st_size
+        if left < 0:
+            return
+        yield path
 
 
 def files_below(root: Path, finds: Finds) -> Iterator[Path]:

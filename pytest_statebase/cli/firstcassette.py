@@ -123,4 +123,5 @@ def _write(first: _First, out: Path) -> None:
         say(f"    More: pytest-statebase select {shown(first.place)} --out {shown(out)}")
     elif first.sessions > 1:
         say(f"    All: pytest-statebase import {shown(first.place)} --out {shown(out)}")
-    say(f"    Look at it: pytest-statebase show {session.ledger.id}")
+    # An id may have any signs in it; a file's name has none that a shell would read.
+    say(f"    Look at it: pytest-statebase show {shown(next(out.glob('*.session.yaml')))}")

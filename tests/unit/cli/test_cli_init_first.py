@@ -107,11 +107,24 @@ def test_likely_names_are_read_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cassettes() == ["likely"]
 
 
+def test_no_more_is_read_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("traces-1.json", {"no": "session", "x": "y" * 1000})
+    write("traces-2.json", chat("one"))
+    monkeypatch.setattr(finding, "MOST_BYTES", 1_050)
+    assert "No recorded session was found in the first" in init()
+    monkeypatch.setattr(finding, "MOST_BYTES", 5_000)
+    init()
+    assert cassettes() == ["one"]
+
+
 def test_hostile_sessions() -> None:
     write("chats.jsonl", chat("../../x\x1b[2J\u202e", fails=True))
     output = init()
     assert all(char == "\n" or char.isprintable() for char in output)
     assert cassettes() == ["../../x\x1b[2J\u202e"]
+    command = next(line for line in output.splitlines() if "Look at it: " in line).partition("Look at it: ")[2]
+    shown = CliRunner().invoke(main, command.split()[1:])
+    assert shown.exit_code == 0, shown.output
     assert sorted(path.name for path in Path().iterdir()) == [
         ".gitattributes",
         ".github",
