@@ -17,7 +17,7 @@ from .model import ImportedSession
 from .names import Names
 from .proposal import defaults_text
 
-_RECORD, _RAW, _HTTP = ".record.yaml", ".pulled.json", ".http.yaml"
+_RECORD, _RAW, _HTTP, _PLAN = ".record.yaml", ".pulled.json", ".http.yaml", ".session.yaml"
 
 
 @dataclass(slots=True)
@@ -51,7 +51,9 @@ class Store:
         self._options = _privacy_of(out)
         self._left = list(out.glob(".*.tmp"))
         self._names = Names(
-            path.name.removesuffix(suffix) for suffix in (_RECORD, _RAW) for path in out.glob(f"*{suffix}")
+            path.name.removesuffix(suffix)
+            for suffix in (_RECORD, _RAW, _HTTP, _PLAN)
+            for path in out.glob(f"*{suffix}")
         )
 
     def add(self, session: ImportedSession) -> None:
@@ -77,7 +79,7 @@ class Store:
             write_record(path, session.ledger)
         self._count_file(is_new)
         self.count(session.ledger)
-        plan = path.with_name(path.name.removesuffix(_RECORD) + ".session.yaml")
+        plan = path.with_name(path.name.removesuffix(_RECORD) + _PLAN)
         plan_is_new = not plan.exists()
         if plan_is_new and session.has_plan:
             write_plan(plan, session.plan, notes=[*session.notes, *notes_of(session.grade)])
@@ -121,7 +123,7 @@ class Store:
         """Remove what a run that was killed in the middle of writing left of these files."""
         from ..cassette.files import temporary_prefix
 
-        prefixes = tuple(temporary_prefix(stem + end) for end in (_RECORD, _RAW, _HTTP, ".session.yaml", ".yaml"))
+        prefixes = tuple(temporary_prefix(stem + end) for end in (_RECORD, _RAW, _HTTP, _PLAN, ".yaml"))
         for path in [path for path in self._left if path.name.startswith(prefixes)]:
             path.unlink(missing_ok=True)
             self._left.remove(path)

@@ -179,3 +179,13 @@ def test_cassettes_of_hostile_sessions_are_found_again(tmp_path: Path) -> None:
     assert sorted(load_cassette(plan).ledger.id for plan in plans) == sorted(name or "session" for name in HOSTILE)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert stored().tally.written == 0
+
+
+@pytest.mark.parametrize("ending", [".session.yaml", ".http.yaml", ".record.yaml", ".pulled.json"])
+def test_a_file_that_differs_by_case_is_another_ones(tmp_path: Path, ending: str) -> None:
+    """Where the file system ignores case, it would be taken for the session's own."""
+    (tmp_path / f"Refund{ending}").write_text("cassette: 1\n", encoding="utf-8")
+    ledger = Ledger([SessionCreated("refund")])
+    Store(tmp_path).add(ImportedSession("refund", ledger, propose_plan(ledger, None)))
+    [record] = [path.name for path in tmp_path.glob("*.record.yaml") if not path.name.startswith("Refund.")]
+    assert re.fullmatch(r"refund-[0-9a-f]{8}\.record\.yaml", record)
