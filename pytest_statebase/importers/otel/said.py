@@ -271,7 +271,8 @@ def _any(attributes: Mapping[str, Any], keys: tuple[str, ...], role: str, *, raw
             cut = True
             continue
         if raw:
-            return decoded(value), cut
+            is_plain = attributes.get(key.replace(".value", ".mime_type")) == "text/plain"
+            return (value if is_plain else decoded(value)), cut
         found = _messages(value, role)
         if found:
             return found, cut

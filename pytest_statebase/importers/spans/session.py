@@ -216,15 +216,16 @@ def _ending(event: TurnAdded, told: Told | None) -> TurnAdded:
 
 def _output(said: Any, top: Span) -> Any:
     """What the agent gave back, where its span tells it; else what the model said last."""
+    if isinstance(top.output, str) and _is_text(said, top.output):
+        return said
+    value = structure(top.output) if isinstance(top.output, str) else top.output
+    is_said = said is not ABSENT and isinstance(said["content"], str) and structure(said["content"]) == value
+    if isinstance(value, Mapping) and is_said:
+        return {"type": "data", "content": dict(value)}
     text = spoken(top.output, "assistant")
     if text is not None:
         return said if _is_text(said, text) else {"type": "text", "content": text}
-    value = structure(top.output) if isinstance(top.output, str) else top.output
-    if not isinstance(value, Mapping):
-        return said
-    if said is ABSENT or (isinstance(said["content"], str) and structure(said["content"]) == value):
-        return {"type": "data", "content": dict(value)}
-    return said
+    return {"type": "data", "content": dict(value)} if isinstance(value, Mapping) and said is ABSENT else said
 
 
 def _is_text(said: Any, text: str) -> bool:

@@ -227,3 +227,80 @@ def test_an_exception_and_a_status(tmp_path: Path) -> None:
         None,
     ]
     assert [(call.result, call.is_error) for call in calls[3:]] == [("Error: none", True), ("fine", False)]
+
+
+def test_a_trace_of_any_agent(tmp_path: Path) -> None:
+    trace = 1 << 126
+
+    def one(number: int, name: str, at: int, attributes: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "name": name,
+            "parent": {"trace_id": trace, "span_id": 1} if number > 1 else None,
+            "context": {"trace_id": trace, "span_id": number},
+            "start_time": 1_758_026_586_000_000_000 + at,
+            "end_time": 1_758_026_586_000_000_000 + at + 1000,
+            "status": {"status_code": "ok", "description": None},
+            "attributes": attributes,
+            "events": [],
+        }
+
+    model = {"gen_ai.operation.name": "call_llm", "gen_ai.request.model": "m"}
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.output.type": "json"}
+    asked = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": ASKED}]
+    calls = [
+        {"tool.name": "look_up", "tool.args": json.dumps(ARGUMENTS)},
+        {"tool.name": "note", "tool.args": {"text": "seen"}},
+    ]
+    answer = {"answer": ANSWER}
+    looked = {"gen_ai.tool.name": "look_up", "gen_ai.tool.args": json.dumps(ARGUMENTS)}
+    noted = {"gen_ai.tool.name": "note", "gen_ai.tool.args": '{"text": "seen"}', "gen_ai.output": "{}"}
+    document = {
+        "spans": [
+            one(
+                2,
+                "call_llm m",
+                1,
+                {**model, "gen_ai.input.messages": json.dumps(asked), "gen_ai.output": json.dumps(calls)},
+            ),
+            one(3, "execute_tool look_up", 2, {**tool, **looked, "gen_ai.output": json.dumps(RESULT)}),
+            one(4, "execute_tool note", 3, {**tool, **noted}),
+            one(5, "call_llm m", 4, {**model, "gen_ai.output": json.dumps(answer), "gen_ai.output.type": "json"}),
+            one(1, "invoke_agent [shop]", 0, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "shop"}),
+        ],
+        "final_output": answer,
+    }
+    found = session(write(tmp_path / "trace.json", document))
+    assert told(found) == [(ASKED, [("look_up", ARGUMENTS, RESULT), ("note", {"text": "seen"}, None)], answer)]
+    assert found.ledger.turns[0].output["type"] == "data"
+    assert found.ledger.created.metadata == {"tracer": "any-agent", "system": "Be brief."}
+    assert [call.step for call in found.ledger.turns[0].calls] == [1, 1]
+
+
+def test_what_was_retrieved_is_no_call(tmp_path: Path) -> None:
+    agent = {"openinference.span.kind": "AGENT", "input.value": ASKED, "output.value": ANSWER}
+    search = {"openinference.span.kind": "RETRIEVER", "input.value": ASKED, "output.value": "[]"}
+    path = write(tmp_path / "t.json", otlp(span("a", 1, agent, lasts=9), span("search", 2, search, parent=1, at=1)))
+    assert told(session(path)) == [(ASKED, [], ANSWER)]
+
+
+def test_a_tool_of_an_mcp_server_seen_on_both_sides_is_one_call(tmp_path: Path) -> None:
+    agent = {"openinference.span.kind": "AGENT", "input.value": ASKED, "output.value": ANSWER}
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look_up"}
+    client = {**tool, "mcp.method.name": "tools/call", "gen_ai.tool.call.arguments": json.dumps(ARGUMENTS)}
+    server = {**client, "gen_ai.tool.call.result": json.dumps(RESULT)}
+    spans = [
+        span("agent", 1, agent, lasts=9),
+        span("execute_tool look_up", 2, tool, parent=1, at=1),
+        span("tools/call look_up", 3, client, parent=2, at=1.1),
+        span("tools/call look_up", 4, server, parent=3, at=1.2),
+    ]
+    assert told(session(write(tmp_path / "t.json", otlp(*spans)))) == SPOKEN
+
+
+def test_an_answer_that_is_json_is_text_where_the_agent_gave_back_text(tmp_path: Path) -> None:
+    answer = json.dumps({"answer": ANSWER})
+    chat = {"openinference.span.kind": "LLM", "input.value": ASKED, "output.value": answer}
+    for mime, output in (("text/plain", answer), ("application/json", {"answer": ANSWER})):
+        agent = {"openinference.span.kind": "AGENT", "output.value": answer, "output.mime_type": mime}
+        path = write(tmp_path / "t.json", otlp(span("a", 1, agent, lasts=9), span("b", 2, chat, parent=1, at=1)))
+        assert told(session(path)) == [(ASKED, [], output)]
