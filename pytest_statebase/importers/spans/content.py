@@ -99,6 +99,8 @@ def times_spoken(value: Any, role: Literal["user", "assistant"]) -> int:
 def _in_mapping(value: Mapping[str, Any], role: str, depth: int) -> str | None:
     if isinstance(value.get("role"), str):
         return _in_list([value], role, depth)
+    if value.keys() == {"args", "kwargs"}:
+        return _in_call(value["args"], value["kwargs"], role, depth)
     for key in _LISTS:
         if isinstance(value.get(key), Mapping | list):
             found = _spoken(value[key], role, depth - 1)
@@ -106,6 +108,14 @@ def _in_mapping(value: Mapping[str, Any], role: str, depth: int) -> str | None:
                 return found
     texts = [value[key] for key in (_INPUTS if role == "user" else _OUTPUTS) if isinstance(value.get(key), str)]
     return _spoken(texts[0], role, depth - 1) if len(set(texts)) == 1 else None
+
+
+def _in_call(args: Any, kwargs: Any, role: str, depth: int) -> str | None:
+    """Of a decorated function: its one argument."""
+    given = [*(args if isinstance(args, list) else []), *(kwargs.values() if isinstance(kwargs, Mapping) else [])]
+    if len(given) == 1:
+        return _spoken(given[0], role, depth - 1)
+    return _in_mapping(kwargs, role, depth - 1) if isinstance(kwargs, Mapping) and depth > 1 else None
 
 
 def _in_list(value: list[Any], role: str, depth: int) -> str | None:

@@ -12,6 +12,7 @@ from pytest_statebase import replay
 from pytest_statebase.cassette import Cassette
 from pytest_statebase.importers import ImportedSession
 from pytest_statebase.importers.spans import Span, conversations_of, session_of_spans
+from pytest_statebase.importers.spans.content import spoken
 from pytest_statebase.ledger import Said, ToolCalled
 from pytest_statebase.testing import Reenact
 from pytest_statebase.values import ABSENT
@@ -434,3 +435,40 @@ def test_one_trace_of_a_whole_conversation_whose_agent_was_handed_all_of_it() ->
         model("g2", chat[:3], chat[3:], 2),
     ]
     assert told(one(*spans)) == [("one", [], "1"), ("two", [], "2")]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("hi", "hi"),
+        ("[hi]", "[hi]"),
+        ("", None),
+        ('{"question": "hi"}', "hi"),
+        ({"input": "hi"}, "hi"),
+        ({"input": "hi", "query": "other"}, None),
+        ({"input": {"messages": [user("a"), says("b"), user("hi")]}}, "hi"),
+        ({"messages": '[{"role": "user", "content": [{"type": "text", "text": "hi"}]}]'}, None),
+        ([user("a"), says("b"), user("hi"), says("c")], "hi"),
+        ([says("b")], None),
+        (user("hi"), "hi"),
+        ({"args": ["hi"], "kwargs": {}}, "hi"),
+        ({"args": [], "kwargs": {"user_input": "hi", "session_id": "s"}}, "hi"),
+        ({"args": ["a", "b"], "kwargs": {}}, None),
+        ({"args": 7, "kwargs": None}, None),
+        ({"order": 7}, None),
+        ([7], None),
+        (7, None),
+        (None, None),
+        (ABSENT, None),
+        ({"role": "user", "content": 7}, None),
+    ],
+)
+def test_what_an_agent_was_handed_in_whatever_wrapping(value: Any, text: str | None) -> None:
+    assert spoken(value, "user") == text
+
+
+def test_wrapping_without_end_holds_nothing() -> None:
+    value: Any = "hi"
+    for _ in range(200):
+        value = {"args": [value], "kwargs": {}}
+    assert spoken(value, "user") is None
