@@ -249,11 +249,15 @@ def in_time(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _as_generation(span: Span) -> Span:
-    """An agent that was handed messages, whatever it gave back."""
-    if isinstance(span.output, list) and all(isinstance(item, Mapping) and "role" in item for item in span.output):
+    """An agent that was handed messages: what it gave back is its answer, or the whole conversation with the answer."""
+    said = span.output
+    if not isinstance(said, list) or not all(isinstance(item, Mapping) and "role" in item for item in said):
+        text = spoken(said, "assistant")
+        return replace(span, output=ABSENT if text is None else [{"role": "assistant", "content": text}])
+    asked = max((index for index, item in enumerate(said) if item["role"] == "user"), default=None)
+    if asked is None:
         return span
-    text = spoken(span.output, "assistant")
-    return replace(span, output=ABSENT if text is None else [{"role": "assistant", "content": text}])
+    return replace(span, input=said[: asked + 1], output=said[asked + 1 :])
 
 
 def _tells(span: Span) -> bool:
