@@ -77,7 +77,9 @@ def _read_text(text: str, role: Role, depth: int) -> Messages:
     if fields is not None:
         return _read_mapping(fields, role, depth) or []
     lines = transcript(text) if role != "assistant" else None
-    return lines or [{"role": role, "content": text}]
+    if lines is None:
+        return [{"role": role, "content": text}]
+    return [one for line in lines for one in (messages_of(line, "assistant") if "tool_calls" in line else [line])]
 
 
 def _is_loose(value: Any) -> bool:

@@ -32,7 +32,9 @@ def from_json(text: str) -> Any:
 
 
 def transcript(text: str) -> list[dict[str, Any]] | None:
-    """The messages of `user: …` / `assistant: …` text; None where it does not begin with a role."""
+    """The messages of `user: …` / `assistant: …` text, calls as Python prints them as `tool_calls`; None where it does
+    not begin with a role.
+    """
     marks = list(_LINE.finditer(text))
     if not marks or marks[0].start() != 0:
         return None
@@ -42,8 +44,17 @@ def transcript(text: str) -> list[dict[str, Any]] | None:
         said = text[mark.end() : end]
         said = said.removesuffix("\n") if end < len(text) else said
         role = role_of(mark[1])
-        messages.append({"role": role, "content": None if role == "assistant" and said == "None" else said})
+        calls = _printed_calls(said) if role == "assistant" else []
+        content = None if calls or (role == "assistant" and said == "None") else said
+        messages.append({"role": role, "content": content} | ({"tool_calls": calls} if calls else {}))
     return messages
+
+
+def _printed_calls(said: str) -> list[Any]:
+    found = _literal(said) if said.startswith("[{'") else None
+    if not isinstance(found, list) or not all(isinstance(item, dict) and "name" in item for item in found):
+        return []
+    return found
 
 
 def printed(text: str) -> dict[str, Any] | None:

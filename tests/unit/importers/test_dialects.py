@@ -436,6 +436,8 @@ def test_a_transcript() -> None:
         {"role": "assistant", "content": None},
         gives("rain"),
     ]
+    printed = "Human: Weather in Paris?\nAI: [{'name': 'weather', 'args': {'city': 'Paris'}, 'id': 'c1'}]\nTool: rain"
+    assert chat_messages(printed, role="user") == [USER, ASKS, gives("rain")]
     assert chat_messages("Human: Hi\nAI: Hello", role="user") == [
         {"role": "user", "content": "Hi"},
         {"role": "assistant", "content": "Hello"},
