@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
 
+from ..cassette.placeholders import is_placeholder
 from ..compare.shapes import as_moment, is_near
 from ..ledger import Ledger, ToolCalled, TurnStarted, came_before
 from ..values import freeze
@@ -365,11 +366,16 @@ class Pool:
         """
         for old, new in names.items():
             known, back = self.renames.get(old), self._renamed_back.get(new)
-            if (known, back) != (new, old) and (known or back or not self._invented("", old, new, turn)):
+            if (known, back) != (new, old) and (known or back or not self._may_be(old, new, turn)):
                 return False
         self.renames.update(names)
         self._renamed_back.update({new: old for old, new in names.items()})
         return True
+
+    def _may_be(self, old: str, new: str, turn: range | None) -> bool:
+        if is_placeholder(old):
+            return self._redactions.are_same(old, new)
+        return self._invented("", old, new, turn)
 
     def _invented(self, shape: str, old: Any, new: Any, turn: range | None = None) -> bool:
         if shape == "time":

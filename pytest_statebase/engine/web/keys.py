@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ from ...compare.paths import IGNORED
 from ...values import freeze
 from ...wire.exchange import Request
 from ...wire.forms import Kind, body_of, fields, query_of
+from ..redactions import concealed
 from ..volatile import Piece, mask
 
 _BOUNDARY = re.compile(r";\s*boundary=[^;]*", re.IGNORECASE)
@@ -47,12 +48,26 @@ class Form:
     @property
     def masked(self) -> tuple[Hashable, list[Piece]]:
         """The key without what programs make up anew on each run, and these pieces in order."""
+        return self._without(mask)
+
+    @property
+    def concealed(self) -> tuple[Hashable, list[Piece]]:
+        """The same, without what is, or would be, redacted as well; that comes first among the pieces."""
+        return self._without(_concealed_and_masked)
+
+    def _without(self, taken_out: Callable[[Any], tuple[Any, list[Piece]]]) -> tuple[Hashable, list[Piece]]:
         parts = urlsplit(self.address)
         try:
-            shape, pieces = mask([parts.path, self.query, self.headers, self.body])
+            shape, pieces = taken_out([parts.path, self.query, self.headers, self.body])
         except RecursionError:
             return self.key, []
         return (self.method, parts.scheme, parts.netloc, self.kind, shape), pieces
+
+
+def _concealed_and_masked(value: Any) -> tuple[Any, list[Piece]]:
+    plain, redacted = concealed(value)
+    shape, pieces = mask(plain)
+    return shape, [*redacted, *pieces]
 
 
 def form_of(request: Request, rules: IgnoreRules, headers: Sequence[str] = ()) -> Form:

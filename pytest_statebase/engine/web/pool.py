@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
+from ...cassette.placeholders import PLACEHOLDER
 from ...cassette.redaction import redacted
 from ...compare import IgnoreRules
 from ...compare.diff import Difference
@@ -136,6 +137,7 @@ class Exchanges:
         self._own: dict[int, dict[Hashable, _Equals]] = {}
         self._index: dict[Hashable, _Equals] | None = None
         self._masked: dict[Hashable, _Equals] | None = None
+        self._is_redacted: bool | None = None
         self._inside: dict[tuple[int | None, int], list[Entry]] | None = None
 
     def answer(self, request: Request, turn: int, clocks: Sequence[datetime] = ()) -> Found | Missed:
@@ -149,12 +151,13 @@ class Exchanges:
         before recorded ones; one that was made from a trace, in the form that the request wants. clocks: the turn's own
         time; by default, now.
         """
-        for form in self._forms(request):
+        forms = list(self._forms(request))
+        for form in forms:
             entry = next(self._equal(form, turn, request), None)
-            found = self._made_anew(form, turn, clocks, request) if entry is None else self._taken(entry, request)
-            if found is not None:
-                return found
-        return None
+            if entry is not None:
+                return self._taken(entry, request)
+        anew = (self._made_anew(form, turn, clocks, request) for form in forms)
+        return next((found for found in anew if found is not None), None)
 
     def is_left(self, request: Request, turn: int) -> bool:
         """Whether an exchange of that very turn is left that may answer; it stays there."""
@@ -162,7 +165,8 @@ class Exchanges:
 
     def _is_left(self, form: Form, turn: int, request: Request) -> bool:
         equal = self._of_turn(turn).get(form.key)
-        alike = self._by_shape().get(form.masked[0]) if equal is None and form.masked[1] else equal
+        shape, pieces = self._masking(form) if equal is None else (None, [])
+        alike = self._by_shape().get(shape) if pieces else equal
         entry = next(self._fresh(alike, turn, request), None)
         return entry is not None and entry.exchange.turn == turn
 
@@ -264,7 +268,7 @@ class Exchanges:
         known = self._inventions
         if known is None:
             return None
-        shape, pieces = form.masked
+        shape, pieces = self._masking(form)
         alike = self._by_shape().get(shape) if pieces else None
         times = list(clocks) or [datetime.now(UTC)]
         for entry in self._fresh(alike, turn, request):
@@ -278,13 +282,20 @@ class Exchanges:
                 return self._taken(entry, request, renamed=True)
         return None
 
+    def _masking(self, form: Form) -> tuple[Hashable, list[Piece]]:
+        """What is left of a form without what may be another value in a replay, and that, in order."""
+        if self._is_redacted is None:
+            bodies = (entry.exchange.request.body.decode("utf-8", "replace") for entry in self._entries)
+            self._is_redacted = any(PLACEHOLDER.search(body) for body in bodies)
+        return form.concealed if self._is_redacted else form.masked
+
     def _by_shape(self) -> dict[Hashable, _Equals]:
         if self._masked is None:
             self._masked = {}
             for entry in self._entries:
                 if not self._may_answer(entry):
                     continue
-                shape, entry.pieces = self._recorded_form(entry).masked
+                shape, entry.pieces = self._masking(self._recorded_form(entry))
                 if entry.pieces:
                     self._masked.setdefault(shape, _Equals()).add(entry)
         return self._masked
@@ -325,7 +336,7 @@ class Exchanges:
     def _used_under_other_ids(self, form: Form) -> int:
         """How many recordings are the same but for ids that the agent makes up: all of them have answered."""
         known = self._inventions
-        shape, pieces = form.masked
+        shape, pieces = self._masking(form)
         alike = self._by_shape().get(shape) if known is not None and pieces else None
         if known is None or alike is None:
             return 0
