@@ -42,7 +42,8 @@ def command(files: tuple[Path, ...], out: Path, wanted: tuple[str, ...], every: 
     """Make cassettes of recorded sessions.
 
     FILES are JSON or JSON Lines, plain or gzipped: chat messages as OpenAI has them (a list of messages, or mappings
-    with `messages`), traces (OpenTelemetry, exports of Langfuse, runs of LangSmith), result files of tau-bench and
+    with `messages`), what OpenAI keeps (responses, conversations, threads), traces (OpenTelemetry, exports of
+    Langfuse, runs of LangSmith), tapes and tool caches of TapeAgents, logs of inspect_ai, result files of tau-bench and
     tau2-bench, what `pull` kept (NAME.pulled.json), journals of a capture (NAME.journal) or a directory of them, or
     whatever a hook pytest_statebase_import of the project reads.
 

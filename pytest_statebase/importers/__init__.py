@@ -21,6 +21,7 @@ from .model import Facts, ImportedSession, SessionFile
 from .names import Names, safe_name
 from .proposal import first_words, propose_plan
 from .service import Pulled, session_from
+from .stored import is_stored, stored_session
 from .tapeagents import cache_session, is_cached_call, is_tape, tape_session
 from .tau import tau2_session, tau_session
 from .traced import SOURCES, Source, conversations_in, source_of, traced_session
@@ -34,7 +35,7 @@ _REMEDY = (
     "Known are lists of chat messages, mappings with `messages`, JSON Lines of either, and the result files of "
     "tau-bench (`traj`) and tau2-bench (`simulations`), what `pytest-statebase pull` kept (`NAME.pulled.json`), "
     "exports of Langfuse, runs of LangSmith, traces of OpenTelemetry (OTLP/JSON), tapes of TapeAgents, logs of "
-    "inspect_ai, and the journals of a capture (`NAME.journal`), or a directory of them."
+    "inspect_ai, what OpenAI keeps (responses, conversations, threads), and the journals of a capture (`NAME.journal`), or a directory of them."
 )
 
 
@@ -48,8 +49,8 @@ class _Found:
 
 
 def detect(data: Any) -> str | None:
-    """The format of a JSON document: `chat`, `statebase`, `tau-bench`, `tau2-bench`, or that of a tracer (`langfuse`,
-    `langsmith`, `otel`); None where it is none of them.
+    """The format of a JSON document: `chat`, `statebase`, `tau-bench`, `tau2-bench`, `inspect_ai`, `tapeagents`,
+    `openai`, or that of a tracer (`langfuse`, `langsmith`, `otel`); None where it is none of them.
     """
     source = source_of(data)
     if source is not None:
@@ -59,6 +60,8 @@ def detect(data: Any) -> str | None:
             return "statebase"
         if is_log(data):
             return "inspect_ai"
+        if is_stored(data):
+            return "openai"
         if is_tape(data) or is_cached_call(data):
             return "tapeagents"
         if isinstance(data.get("simulations"), list):
@@ -165,6 +168,8 @@ def _is_message(item: Any) -> bool:
 
 
 def _session_of(item: Any, where: str, path: Path) -> _Found | ImportFileError:
+    if is_stored(item):
+        return _Found("openai", partial(stored_session, item, where))
     if is_tape(item):
         return _Found("tapeagents", partial(tape_session, item, where))
     match item:
