@@ -35,7 +35,8 @@ _REMEDY = (
     "Known are lists of chat messages, mappings with `messages`, JSON Lines of either, and the result files of "
     "tau-bench (`traj`) and tau2-bench (`simulations`), what `pytest-statebase pull` kept (`NAME.pulled.json`), "
     "exports of Langfuse, runs of LangSmith, traces of OpenTelemetry (OTLP/JSON), tapes of TapeAgents, logs of "
-    "inspect_ai, what OpenAI keeps (responses, conversations, threads), and the journals of a capture (`NAME.journal`), or a directory of them."
+    "inspect_ai, what OpenAI keeps (responses, conversations, threads), and the journals of a capture "
+    "(`NAME.journal`), or a directory of them."
 )
 
 
