@@ -374,7 +374,7 @@ class Pool:
 
     def _may_be(self, old: str, new: str, turn: range | None) -> bool:
         if is_placeholder(old):
-            return self._redactions.are_same(old, new)
+            return self._redactions.are_same("", old, new)
         return self._invented("", old, new, turn)
 
     def _invented(self, shape: str, old: Any, new: Any, turn: range | None = None) -> bool:
