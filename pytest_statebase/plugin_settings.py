@@ -96,6 +96,12 @@ def add_options(parser: pytest.Parser) -> None:
             help=text + (" Twice for A/B." if name == "agent" else ""),
         )
         parser.addini(f"statebase_{name}", text)
+    _add_keys(parser)
+    _add_privacy(parser)
+
+
+def _add_keys(parser: pytest.Parser) -> None:
+    """The ini keys that have no option."""
     parser.addini("statebase_cassettes", "Directories or files with cassettes.", type="args", default=["fixtures"])
     parser.addini("statebase_tools", "The agent's tools: module:name or module:* (public functions).", type="linelist")
     parser.addini("statebase_turn_timeout", "Seconds that a turn may take (default 60); 0 for no limit.", default="60")
@@ -106,7 +112,6 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini(
         "statebase_api_hosts", "Further hosts of StateBase: requests there are answered from the fork.", type="args"
     )
-    _add_privacy(parser)
     parser.addini("statebase_simulator", "module:callable that answers unrecorded calls: (call, state, cassette).")
 
 
