@@ -107,3 +107,14 @@ def joined(chunks: Sequence[Any]) -> Any:
     if len(given) == 1:
         return given[0]
     return {"type": "data", "content": given}
+
+
+def as_content(said: Any) -> dict[str, Any] | None:
+    """The input of a turn of which an agent gets `said` (see `user_input`); `{type, content, …}` is one already."""
+    if said is None:
+        return None
+    if isinstance(said, Mapping):
+        if isinstance(said.get("type"), str) and "content" in said:
+            return dict(said)
+        return {"type": "data", "content": dict(said)}
+    return {"type": "text" if isinstance(said, str) else "data", "content": said}

@@ -105,16 +105,5 @@ def user_input(content: Any) -> Any:
     return content.get("content") if content.keys() <= {"type", "content"} else content
 
 
-def as_content(said: Any) -> dict[str, Any] | None:
-    """The input of a turn of which an agent gets `said` (see `user_input`); `{type, content, …}` is one already."""
-    if said is None:
-        return None
-    if isinstance(said, Mapping):
-        if isinstance(said.get("type"), str) and "content" in said:
-            return dict(said)
-        return {"type": "data", "content": dict(said)}
-    return {"type": "text" if isinstance(said, str) else "data", "content": said}
-
-
 def _is_text(content: Mapping[str, Any]) -> bool:
     return isinstance(content.get("content"), str)

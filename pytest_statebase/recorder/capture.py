@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import FunctionType, TracebackType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from ..engine.asked import Entry, Where
 from ..engine.finding import find_tools, with_marked
@@ -21,7 +21,6 @@ from ..errors import OptionError
 from ..events import SessionCreated, timestamp
 from ..frames import Frame
 from ..journal import Limits, Writer
-from ..privacy import RedactionOptions
 from ..values import ABSENT
 from ..wire.hosts import Hosts
 from ..wire.hosts import api_hosts as hosts_of_api
@@ -31,6 +30,9 @@ from .rules import Rules
 from .sessions import Bounds, Journal, Session, Sessions, here
 from .tap import Tap
 from .turns import Turn, is_at_a_turn, turn_here
+
+if TYPE_CHECKING:
+    from ..privacy import RedactionOptions
 
 _running: list[Recording] = []
 """Those that were started, the last one at the end."""

@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import OptionError
 from ..frames import Frame
-from ..privacy import FrameRedactor, RedactionOptions, key_of
 from .tap import settled_frame
+
+if TYPE_CHECKING:
+    from ..privacy import RedactionOptions
 
 Redact: TypeAlias = Callable[[Frame], Frame]
 
@@ -71,10 +73,15 @@ class Cleaning:
     def _begun(self) -> Redact:
         if callable(self._given):
             return self._given
+        # Loaded by the thread that writes: the program does not wait for it.
+        from ..privacy import FrameRedactor, RedactionOptions
+
         options = self._given or RedactionOptions()
         return FrameRedactor(options if options.key else replace(options, key=self._key())).frame
 
     def _key(self) -> bytes:
+        from ..privacy import key_of
+
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             return key_of(self._directory)

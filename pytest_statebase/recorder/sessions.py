@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
 
-from ..engine.offer import as_content
+from ..engine.asked import as_content
 from ..engine.snapshot import snapshot
 from ..errors import OptionError
 from ..events import Content, SessionCreated, input_text, timestamp
