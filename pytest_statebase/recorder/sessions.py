@@ -6,7 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
@@ -23,6 +23,10 @@ from .turns import Turn
 
 here: ContextVar[Session | None] = ContextVar("statebase_captured_session", default=None)
 """The session that was entered last in this context."""
+
+
+_around: ContextVar[tuple[Session | None, ...]] = ContextVar("statebase_sessions_around", default=())
+"""Those that were entered in this context before the last one, each in front of the next."""
 
 
 class Journal(Protocol):
@@ -83,7 +87,6 @@ class Session:
         self._turns = 0
         self._version = 0
         self._entered = 0
-        self._tokens: list[Token[Session | None]] = []
 
     def turn(self, said: Any = None, *, state: Any = ABSENT) -> Turn:
         """A turn that begins where it is entered, and ends where it is left.
@@ -110,7 +113,8 @@ class Session:
     def __enter__(self) -> Session:
         with self._lock:
             self._entered += 1
-            self._tokens.append(here.set(self))
+        _around.set((*_around.get(), here.get()))
+        here.set(self)
         return self
 
     def __exit__(
@@ -118,11 +122,11 @@ class Session:
     ) -> None:
         with self._lock:
             self._entered -= 1
-            token, is_last = self._tokens.pop(), not self._entered
-        try:
-            here.reset(token)
-        except ValueError:  # left in another context than it was entered in, where nothing was set
-            here.set(None)
+            is_last = not self._entered
+        # It may be left in another context than it was entered in, where nothing was set.
+        *outer, before = _around.get() or (None,)
+        _around.set(tuple(outer))
+        here.set(before)
         if is_last:
             self.end()
 

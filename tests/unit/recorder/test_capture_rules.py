@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextvars
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -225,3 +227,32 @@ def test_a_session_without_a_turn_leaves_nothing() -> None:
     with recording, recording.session("s"):
         pass
     assert journal.frames == []
+
+
+def test_sessions_that_are_left_elsewhere_or_twice() -> None:
+    """As frameworks do that begin a request in one task and end it in another."""
+    journal, recording = listed()
+    agent = recording.agent(lambda user_input: user_input)
+    with recording:
+        outer, inner = recording.session("outer"), recording.session("inner")
+        with outer:
+            contextvars.copy_context().run(inner.__enter__)
+            agent("a")
+            inner.__enter__()
+            agent("b")
+            threads = [threading.Thread(target=lambda: (inner.__enter__(), inner.__exit__(None, None, None)))]
+            for thread in threads:
+                thread.start()
+                thread.join()
+            agent("c")
+            inner.__exit__(None, None, None)
+            agent("d")
+            contextvars.copy_context().run(inner.__exit__, None, None, None)
+            agent("e")
+        inner.__exit__(None, None, None)
+        agent("f")
+    assert [turn.session if turn.session in ("outer", "inner") else None for turn in journal.turns()] == [
+        *("outer", "inner", "inner", "outer", "outer"),
+        None,
+    ]
+    assert journal.reasons()["inner"] == "completed"
