@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
@@ -107,6 +107,16 @@ def moment(time: str | None) -> float | None:
         return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
+
+
+def last_end(spans: Iterable[Span]) -> str | None:
+    """When the last of some spans ended; None where that is not known."""
+    return max((span.ended for span in spans if moment(span.ended) is not None), key=_seconds, default=None)
+
+
+def _seconds(time: str | None) -> float:
+    seconds = moment(time)
+    return float("-inf") if seconds is None else seconds
 
 
 def milliseconds(span: Span) -> float | None:

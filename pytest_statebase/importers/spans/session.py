@@ -17,7 +17,7 @@ from ..proposal import first_words, propose_plan
 from .content import spoken, structure
 from .generations import marked, placed_generations, without_marks
 from .grading import grade_of
-from .model import Conversation, Span, milliseconds
+from .model import Conversation, Span, last_end, milliseconds
 from .transcript import Call, Entry
 from .turns import Reading, Told
 
@@ -55,7 +55,7 @@ def _session(conversation: Conversation, name: str | None, metadata: Mapping[str
         user=next((span.user for span in spans if span.user is not None), None),
         at=next((span.began for span in spans if span.began is not None), None),
         metadata={**({"tracer": conversation.tracer} if conversation.tracer else {}), **metadata},
-        end_at=max((span.ended for span in spans if span.ended is not None), default=None),
+        end_at=last_end(spans),
     )
     messages = list(_messages(reading, calls))
     if not any(message is not None and message.role != "system" for message in messages):
@@ -203,14 +203,15 @@ def _ending(event: TurnAdded, told: Told | None) -> TurnAdded:
     """The end of a turn; where it is the last of its trace, as the span of the whole tells it."""
     metadata = without_marks({key: value for key, value in (event.metadata or {}).items() if key != _TRACE})
     event = replace(event, metadata=metadata or None)
-    top = None if told is None else told.top
+    if told is None:
+        return event
+    top, event = told.top, replace(event, at=last_end(told.spans))
     if top is not None and top.error is not None and top.output is ABSENT:
-        return replace(event, output=ABSENT, error=dict(top.error), at=top.ended)
+        return replace(event, output=ABSENT, error=dict(top.error))
     if top is not None:
-        event = replace(event, output=_output(event.output, top), at=top.ended)
-    failed = None if told is None else told.failed
-    if failed is not None and event.output is ABSENT:
-        return replace(event, error=dict(failed))
+        event = replace(event, output=_output(event.output, top))
+    if told.failed is not None and event.output is ABSENT:
+        return replace(event, error=dict(told.failed))
     return event
 
 

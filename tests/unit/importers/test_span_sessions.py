@@ -472,3 +472,19 @@ def test_wrapping_without_end_holds_nothing() -> None:
     for _ in range(200):
         value = {"args": [value], "kwargs": {}}
     assert spoken(value, "user") is None
+
+
+def test_turns_and_session_end_when_their_last_span_did() -> None:
+    spans = [
+        agent("r1", trace="t1", session="s", input="one", output="1", ended="2026-01-01T00:01:00+02:00"),
+        tool("look", 5, parent="r1", input={}, output=1, ended="2026-01-01T00:00:06Z"),
+        agent("r2", 70, trace="t2", session="s", input="two", output="2", ended="2026-01-01T00:02:00Z"),
+        tool("look", 71, parent="r2", trace="t2", input={}, output=1, ended="2026-01-01T01:02:30+01:00"),
+    ]
+    found = one(*spans).ledger
+    assert [turn.added and turn.added.at for turn in found.turns] == [
+        "2026-01-01T00:00:06Z",
+        "2026-01-01T01:02:30+01:00",
+    ]
+    assert found.ended is not None
+    assert found.ended.at == "2026-01-01T01:02:30+01:00"
