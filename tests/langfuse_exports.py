@@ -81,6 +81,10 @@ def forms() -> Iterator[tuple[str, list[Any]]]:
     yield "a page of traces", [{"data": whole, "meta": {"page": 1}}]
     bare = [{key: value for key, value in one.items() if key != "sessionId"} for one in whole]
     yield "a session", [{"id": "s1", "createdAt": TIMES.format(0), "projectId": "p", "traces": bare}]
+    yield "a trace in its answer", [{"trace": one} for one in whole]
+    snapshot = {"project": "p", "traces": [FIRST, SECOND], "observations": [*OBSERVATIONS, *second]}
+    yield "a snapshot", [snapshot]
+    yield "observations alone", [{"observations": [_enriched(row) for row in (*OBSERVATIONS, *second)]}]
     yield "a page of observations", [{"data": [_enriched(row) for row in (*OBSERVATIONS, *second)], "meta": {}}]
     yield "a table", [[_enriched(row) for row in (*second, *OBSERVATIONS)]]
     yield "blobs", [snake(row) for row in (*second, *OBSERVATIONS, SECOND, FIRST)]

@@ -58,7 +58,12 @@ def is_langfuse(document: Any) -> bool:
         return bool(document) and isinstance(document[0], Mapping) and is_langfuse(document[0])
     if not isinstance(document, Mapping):
         return False
-    if isinstance(document.get("observations"), list) and ("trace" in document or "id" in document):
+    observations, trace = document.get("observations"), document.get("trace")
+    if isinstance(trace, Mapping) and isinstance(trace.get("observations"), list):
+        return True
+    if isinstance(observations, list) and (
+        "trace" in document or "id" in document or any(map(_is_row, observations[:1]))
+    ):
         return True
     if isinstance(document.get("data"), list) and isinstance(document.get("meta"), Mapping):
         return any(_is_row(item) for item in document["data"][:1])
@@ -122,7 +127,7 @@ class Rows:
             self._trace(row.text("traceId")).scores[str(row.fields["name"])] = _score(row)
             return
         if isinstance(item.get("trace"), Mapping):
-            self._add_trace(item["trace"], inside(where, "trace"), above)
+            self._add_mapping({"observations": [], **item["trace"]}, inside(where, "trace"), above, depth - 1)
             above = {**above, "traceId": item["trace"].get("id")}
         elif isinstance(item.get("traces"), list):
             above = {**above, "sessionId": item.get("id"), **_known(item)}

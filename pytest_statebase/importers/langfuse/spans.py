@@ -46,6 +46,7 @@ _PARAMETERS = frozenset(
     }
     | {"reasoning_effort", "logprobs", "n", "candidate_count"}
 )
+_SPREAD = "attributes."
 _SWITCHES = {"true": True, "false": False}
 _NOTED = ("promptName", "promptVersion", "costDetails", "environment", "release", "version", "tags", "statusMessage")
 _BRACKETED = re.compile(r"\Aagent_run \[(.+)\]\Z")
@@ -86,7 +87,7 @@ def _under(span: Span, root: Span, known: set[str]) -> Span:
 
 def _span(row: Row, trace: Trace) -> Span:
     metadata = _metadata(row)
-    attributes = _mapping(metadata.get("attributes"))
+    attributes = _attributes(metadata)
     kind = _kind(row, attributes)
     name = row.text("name") or row.text("type") or "observation"
     failed = row.fields.get("level") == "ERROR"
@@ -222,6 +223,12 @@ def _metadata(row: Row) -> Mapping[str, Any]:
     return _mapping(row.fields.get("metadata"))
 
 
+def _attributes(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What OpenTelemetry told: a mapping of its own, or spread over the metadata with a prefix."""
+    spread = {key.removeprefix(_SPREAD): value for key, value in metadata.items() if str(key).startswith(_SPREAD)}
+    return {**spread, **_mapping(metadata.get("attributes"))}
+
+
 def _mapping(value: Any) -> Mapping[str, Any]:
     found = decoded(value)
     return found if isinstance(found, Mapping) else {}
@@ -232,7 +239,7 @@ def _kept(metadata: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[st
     own = {
         key: value
         for key, value in metadata.items()
-        if key not in ("attributes", "resourceAttributes", "scope", "tools")
+        if str(key).partition(".")[0] not in ("attributes", "resourceAttributes", "scope", "tools")
     }
     return own | {key: value for key, value in attributes.items() if not _CONTENTS.match(str(key))}
 

@@ -278,6 +278,18 @@ def test_where_the_session_is_told(place: str, row: dict[str, Any], of: dict[str
     assert span({**GENERATIONS[0], **row}, of).session == "s1"
 
 
+def test_attributes_that_are_spread_over_the_metadata() -> None:
+    spread = {
+        "attributes.gen_ai.system": "openai",
+        "attributes.gen_ai.conversation.id": "s1",
+        "scope.name": "ai",
+        "run": 3,
+    }
+    found = span({**GENERATIONS[0], "metadata": spread}, {"id": "t1"})
+    assert (found.provider, found.session) == ("openai", "s1")
+    assert found.attributes == {"run": 3, "gen_ai.system": "openai", "gen_ai.conversation.id": "s1"}
+
+
 def test_the_agent() -> None:
     assert span(observation("a", "AGENT", "planner", 0)).agent == "planner"
     attributes = {"metadata": {"attributes": {"gen_ai.agent.name": "planner"}}}
