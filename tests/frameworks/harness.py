@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,10 @@ from pytest_statebase import Cassette, load_cassette, record_session, replay
 from pytest_statebase.cassette import Plan, write_plan, write_record
 from pytest_statebase.cassette.httpwrite import write_http
 from pytest_statebase.compare.model import ReplayResult
-from pytest_statebase.wire.exchange import Exchange
+from pytest_statebase.importers.dialects import chat_messages
+from pytest_statebase.importers.modelcalls import exchange_of
+from pytest_statebase.importers.spans import Span
+from pytest_statebase.wire.exchange import Exchange, Response
 
 from . import shop
 from .model_server import ModelServer
@@ -52,6 +57,15 @@ class Bench:
         write_record(self.path / "shop.record.yaml", ledger)
         write_http(self.path / "shop.http.yaml", exchanges)
         write_plan(self.path / "shop.session.yaml", Plan(ignore=tuple(self.ignore)))
+        return load_cassette(self.path / "shop.session.yaml")
+
+    def as_traced(self, cassette: Cassette) -> Cassette:
+        """The same session, recorded without streams, with its model calls as they are made of what a tracer tells."""
+        assert cassette.http is not None
+        made = [_derived(exchange) for exchange in cassette.http.exchanges]
+        path = self.path / "shop.http.yaml"
+        path.unlink()
+        write_http(path, made)
         return load_cassette(self.path / "shop.session.yaml")
 
     def replay(self, cassette: Cassette, agent: Any, **how: Any) -> ReplayResult:
@@ -100,6 +114,32 @@ class Bench:
         result = self.offline(cassette, agent)
         assert result.turns[0].verdict == "unrecorded", told(result)
         assert paths(result)[0] == "tools.lookup_order.arguments.order_id"
+
+
+def _derived(exchange: Exchange) -> Exchange:
+    """What becomes of a model call over a trace."""
+    body = json.loads(exchange.request.body)
+    assert isinstance(exchange.answer, Response)
+    answer = json.loads(exchange.answer.body)
+    created = datetime.fromtimestamp(answer.get("created", answer.get("created_at")), UTC)
+    span = Span(
+        str(exchange.turn),
+        "trace",
+        None,
+        "responses" if exchange.request.url.endswith("/responses") else "chat",
+        "generation",
+        input=chat_messages(body, role="user"),
+        output=chat_messages(answer, role="assistant"),
+        provider="openai",
+        model=body["model"],
+        began=created.isoformat(),
+        attributes={"gen_ai.response.id": answer["id"]},
+        usage=answer["usage"],
+        tools=body.get("tools"),
+    )
+    made = exchange_of(span, turn=exchange.turn or 1, during=exchange.during)
+    assert isinstance(made, Exchange), made
+    return made
 
 
 def changed(agent: Any) -> Any:

@@ -33,6 +33,14 @@ def test_recorded_and_replayed_offline(bench: Bench, agent: Any) -> None:
     bench.unchanged(cassette, agent)
 
 
+@pytest.mark.parametrize("agent", [own.Graph, own.React])  # what streams, keeps other facts of an answer in its state
+def test_model_calls_that_a_trace_tells(bench: Bench, agent: Any) -> None:
+    cassette = bench.as_traced(bench.record(agent))
+    moved = bench.offline(cassette, changed(agent)).turns[0]
+    assert (moved.verdict, "prefix A-" in (moved.reason or "")) == ("stale", True), moved
+    bench.unchanged(cassette, agent)
+
+
 @each
 def test_another_prompt(bench: Bench, agent: Any) -> None:
     bench.stale(bench.record(agent), changed(agent))
