@@ -21,7 +21,28 @@ from .targets import cassette_files, shown
 
 KEYS: Final = frozenset(
     f"statebase_{name}"
-    for name in ["agent", "allowed_hosts", "api_hosts", "blocked_hosts", "cassettes", "clock", "http", "mode", "model", "model_hosts", "names", "pin", "redact", "report", "results", "secrets", "simulator", "tools", "turn_timeout", "unrecorded"]
+    for name in [
+        "agent",
+        "allowed_hosts",
+        "api_hosts",
+        "blocked_hosts",
+        "cassettes",
+        "clock",
+        "http",
+        "mode",
+        "model",
+        "model_hosts",
+        "names",
+        "pin",
+        "redact",
+        "report",
+        "results",
+        "secrets",
+        "simulator",
+        "tools",
+        "turn_timeout",
+        "unrecorded",
+    ]
 )
 """The ini keys of the plugin."""
 _MOST = 10
