@@ -127,6 +127,10 @@ PLACEHOLDER: Final = re.compile(
 """What stands for a redacted value, by its kind."""
 
 
+SIGNS: Final = (".example.com", f"{REDACTED}-", "withheld-", "4000", "555", "0000", "XXXX")
+"""One of these is in every placeholder."""
+
+
 def is_placeholder(text: str) -> bool:
     """Whether a text is what stands for a redacted value."""
     return PLACEHOLDER.fullmatch(text) is not None

@@ -78,6 +78,7 @@ class Fork(Delivery):
         self.tools = {tool.name: tool for tool in options.tools}
         self.canonical = Canonicaliser(cassette.plan, rules, self.tools, self.ledger.id, self.recorded.id)
         self.pool = Pool(self.recorded, self.position, self.canonical, self.canonical.is_write, self.canonical.lenient)
+        self.pool.know(cassette.http.exchanges if cassette.http else ())
         self.kept = KeptAnswers(cassette.accepted, self.canonical, self.pool)
         self.authored = Authored.of(
             cassette.plan.answers, self.canonical, self.canonical.is_write, self.canonical.lenient
@@ -148,7 +149,7 @@ class Fork(Delivery):
         warnings = [f"the authored answer for {answer.tool} was never asked for" for answer in self.authored.unused()]
         if self.siblings is not None and self.siblings.contradiction is not None:
             warnings.append(self.siblings.contradiction)
-        return [*warnings, *self.pool.withheld(), *self.requests.warnings()]
+        return [*warnings, *self.pool.withheld, *self.requests.warnings()]
 
     # --- answering requests --------------------------------------------------------------------------------------
 

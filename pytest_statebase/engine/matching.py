@@ -7,7 +7,7 @@ writes as this replay has, in the same order: with the same writes behind them, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
@@ -17,6 +17,7 @@ from ..cassette.placeholders import is_placeholder
 from ..compare.shapes import as_moment, is_near
 from ..ledger import Ledger, ToolCalled, TurnStarted, came_before
 from ..values import freeze
+from ..wire.exchange import Exchange
 from .entries import Entry, Equals, Step, Worlds, by_world, rank
 from .given import Known
 from .redactions import KINDS, Redactions, concealed, pairs_in
@@ -336,11 +337,21 @@ class Pool:
             return False
         return all(self._invented(*left, right[1]) for left, right in zip(old, new, strict=True))
 
-    def recognise(self, recorded: Any, replayed: Any, path: str) -> None:
-        """Take placeholders for what the agent has in their places, where nobody gave them to it.
+    def is_own_value(self, old: str, new: str) -> bool:
+        """Whether a placeholder may stand for a value that the replayed agent has by itself."""
+        return self._redactions.are_same("", old, new)
 
-        path: what the values are, `state` for example.
-        """
+    def know(self, exchanges: Sequence[Exchange]) -> None:
+        """The recorded HTTP exchanges: what their answers hold was given to the agent."""
+        self._redactions.know(exchanges)
+
+    @property
+    def has_redactions(self) -> bool:
+        """Whether the recording holds placeholders."""
+        return self._redactions.are_any
+
+    def recognise(self, recorded: Any, replayed: Any, path: str) -> None:
+        """Take placeholders for what the agent has in their places, if nobody gave them to it; path: `state`, say."""
         if not self._redactions.are_any:
             return
         for kind, old, new in pairs_in(recorded, replayed, self._redactions.kept, (path,)):
@@ -348,16 +359,10 @@ class Pool:
             if is_free and self._redactions.are_same(kind, old, new):
                 self.renames[old], self._renamed_back[new] = new, old
 
+    @property
     def withheld(self) -> list[str]:
         """What a recording of which only some fields were kept can still prove."""
-        kept = self._redactions.kept
-        if kept is None:
-            return []
-        fields = ", ".join(kept.names) or "none"
-        return [
-            "recorded with privacy: strict. Compared are which tools are called, in which order, and the fields that "
-            f"were kept ({fields}); of all others only that equal values are equal. No model call was kept."
-        ]
+        return self._redactions.proved
 
     def adopt(self, names: Mapping[str, str], turn: range | None = None) -> bool:
         """Take ids for the same from now on, kept ones to replayed ones, where nobody gave them to the agent.
@@ -366,16 +371,14 @@ class Pool:
         """
         for old, new in names.items():
             known, back = self.renames.get(old), self._renamed_back.get(new)
-            if (known, back) != (new, old) and (known or back or not self._may_be(old, new, turn)):
+            if (known, back) == (new, old):
+                continue
+            is_own = self.is_own_value(old, new) if is_placeholder(old) else self._invented("", old, new, turn)
+            if known or back or not is_own:
                 return False
         self.renames.update(names)
         self._renamed_back.update({new: old for old, new in names.items()})
         return True
-
-    def _may_be(self, old: str, new: str, turn: range | None) -> bool:
-        if is_placeholder(old):
-            return self._redactions.are_same("", old, new)
-        return self._invented("", old, new, turn)
 
     def _invented(self, shape: str, old: Any, new: Any, turn: range | None = None) -> bool:
         if shape == "time":

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from ..cassette.personal import Spot, is_no_value, spots
-from ..cassette.placeholders import PLACEHOLDER, is_placeholder
+from ..cassette.placeholders import PLACEHOLDER, SIGNS, is_placeholder
 from ..cassette.secrets import SCHEME, is_secret_name
 from ..ledger import Event, Ledger, Said, StateRolledBack, StateUpdated, ToolCalled, TurnAdded, TurnStarted
 from ..privacy.frames import PRIVACY
 from ..privacy.options import effective
 from ..privacy.strict import WITHHELD, Kept, Path
 from ..values import TypedData
+from ..wire.exchange import Exchange, Response
 from .given import given_by
 from .volatile import Piece
 
@@ -38,13 +40,30 @@ class Redactions:
         """Of every event what was given to the agent, and what it told; those without a placeholder left out."""
         self._replayed: list[Any] = []
         self._later: list[Callable[[], str]] = []
+        self._exchanges: Sequence[Exchange] = ()
+        self._in_http: list[tuple[bool, list[str]]] | None = None
         self.kept = kept_by(ledger)
         """Of a recording with `privacy: strict` the fields that were kept; None for any other."""
 
     @property
     def are_any(self) -> bool:
         """Whether the recording holds placeholders at all."""
-        return self.kept is not None or bool(self._told())
+        return self.kept is not None or bool(self._told()) or bool(self._of_http())
+
+    @property
+    def proved(self) -> list[str]:
+        """What a recording of which only some fields were kept can still prove; nothing of any other."""
+        if self.kept is None:
+            return []
+        fields = ", ".join(self.kept.names) or "none"
+        return [
+            "recorded with privacy: strict. Compared are which tools are called, in which order, and the fields that "
+            f"were kept ({fields}); of all others only that equal values are equal. No model call was kept."
+        ]
+
+    def know(self, exchanges: Sequence[Exchange]) -> None:
+        """The HTTP exchanges of the recording, in their order."""
+        self._exchanges = exchanges
 
     def learn(self, values: Iterable[Any]) -> None:
         """Remember what the replayed agent was given."""
@@ -67,8 +86,9 @@ class Redactions:
     def _is_own(self, placeholder: str) -> bool:
         """Whether the agent told it before, or as, somebody gave it to the agent."""
         if placeholder not in self._own:
-            told = next((given for given, texts in self._told() if any(placeholder in text for text in texts)), False)
-            self._own[placeholder] = not told
+            self._own[placeholder] = not (
+                _is_given_first(placeholder, self._told()) or _is_given_first(placeholder, self._of_http())
+            )
         return self._own[placeholder]
 
     def _told(self) -> list[tuple[bool, list[str]]]:
@@ -76,13 +96,36 @@ class Redactions:
             self._texts = [
                 (given, texts)
                 for given, values in _in_order(self._ledger.events)
-                if (texts := [text for text in texts_in(values) if PLACEHOLDER.search(text)])
+                if (texts := [text for text in texts_in(values) if _has_any(text)])
             ]
         return self._texts
+
+    def _of_http(self) -> list[tuple[bool, list[str]]]:
+        """The same of every request (told) and its answer (given)."""
+        if self._in_http is None:
+            self._in_http = []
+            for exchange in self._exchanges:
+                asked, answer = exchange.request, exchange.answer
+                texts = [unquote(asked.url), _shown(asked.body)]
+                self._in_http += [(False, texts), (True, [_shown(answer.body)] if isinstance(answer, Response) else [])]
+            self._in_http = [(given, kept) for given, texts in self._in_http if (kept := [*filter(_has_any, texts)])]
+        return self._in_http
 
     def _given_in_replay(self) -> Iterator[str]:
         yield from texts_in(self._replayed)
         yield from (told() for told in self._later)
+
+
+def _is_given_first(placeholder: str, told: list[tuple[bool, list[str]]]) -> bool:
+    return next((given for given, texts in told if any(placeholder in text for text in texts)), False)
+
+
+def _shown(body: bytes) -> str:
+    return body.decode("utf-8", "replace")
+
+
+def _has_any(text: str) -> bool:
+    return any(sign in text for sign in SIGNS) and PLACEHOLDER.search(text) is not None
 
 
 def _in_order(events: Sequence[Event]) -> Iterator[tuple[bool, list[Any]]]:
@@ -133,10 +176,7 @@ def _concealed(value: Any, path: Path, pieces: list[Piece], kept: Kept | None) -
     if isinstance(value, str):
         return _text(value, path[-1] if path else "", pieces, is_withheld=kept is not None and value != "")
     if isinstance(value, Mapping):
-        items = sorted(value.items(), key=lambda item: str(item[0]))
-        return {
-            key: _concealed(item, (*path, key) if isinstance(key, str) else path, pieces, kept) for key, item in items
-        }
+        return _mapping(value, path, pieces, kept)
     if isinstance(value, (list, tuple)):
         inside = [_concealed(item, path, pieces, kept) for item in value]
         return inside if kept is not None or type(value) is list else tuple(inside)
@@ -148,6 +188,20 @@ def _concealed(value: Any, path: Path, pieces: list[Piece], kept: Kept | None) -
         pieces.append((WITHHELD, f"{_NUMBER}{value!r}"))
         return "\0number\0"
     return value
+
+
+def _mapping(value: Mapping[Any, Any], path: Path, pieces: list[Piece], kept: Kept | None) -> dict[Any, Any]:
+    """In the order of the concealed keys, which is the same on both sides."""
+    keys: list[tuple[str, Any, list[Piece]]] = []
+    for key in value:
+        found: list[Piece] = []
+        keys.append((_known(key, "", found) if isinstance(key, str) else repr(key), key, found))
+    made = {}
+    for clean, key, found in sorted(keys, key=lambda one: one[0]):
+        pieces += found
+        inside = _concealed(value[key], (*path, key) if isinstance(key, str) else path, pieces, kept)
+        made[clean if isinstance(key, str) else key] = inside
+    return made
 
 
 def _text(text: str, name: str, pieces: list[Piece], *, is_withheld: bool) -> str:

@@ -67,6 +67,11 @@ class Inventions:
         span = self._turns().get(exchange.turn or 0)
         return self._ids.adopt(names, span and span.events)
 
+    @property
+    def has_redactions(self) -> bool:
+        """Whether the recording holds placeholders, for which the agent may have values by itself."""
+        return self._ids.has_redactions
+
     def is_alike(self, names: Mapping[str, str], file: int) -> bool:
         """Whether recorded ids and those of a request are the same ones, or may both be made up."""
         known = self._known(file)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from ...compare import IgnoreRules
 from ...compare.paths import IGNORED
@@ -48,17 +48,17 @@ class Form:
     @property
     def masked(self) -> tuple[Hashable, list[Piece]]:
         """The key without what programs make up anew on each run, and these pieces in order."""
-        return self._without(mask)
+        return self._masked(mask)
 
     @property
     def concealed(self) -> tuple[Hashable, list[Piece]]:
-        """The same, without what is, or would be, redacted as well; that comes first among the pieces."""
-        return self._without(_concealed_and_masked)
+        """The same without what is, or would be, redacted."""
+        return self._masked(_concealed_and_masked)
 
-    def _without(self, taken_out: Callable[[Any], tuple[Any, list[Piece]]]) -> tuple[Hashable, list[Piece]]:
+    def _masked(self, mask: Callable[[Any], tuple[Any, list[Piece]]]) -> tuple[Hashable, list[Piece]]:
         parts = urlsplit(self.address)
         try:
-            shape, pieces = taken_out([parts.path, self.query, self.headers, self.body])
+            shape, pieces = mask([unquote(parts.path), self.query, self.headers, self.body])
         except RecursionError:
             return self.key, []
         return (self.method, parts.scheme, parts.netloc, self.kind, shape), pieces

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
-from ...cassette.placeholders import PLACEHOLDER
 from ...cassette.redaction import redacted
 from ...compare import IgnoreRules
 from ...compare.diff import Difference
@@ -137,7 +136,6 @@ class Exchanges:
         self._own: dict[int, dict[Hashable, _Equals]] = {}
         self._index: dict[Hashable, _Equals] | None = None
         self._masked: dict[Hashable, _Equals] | None = None
-        self._is_redacted: bool | None = None
         self._inside: dict[tuple[int | None, int], list[Entry]] | None = None
 
     def answer(self, request: Request, turn: int, clocks: Sequence[datetime] = ()) -> Found | Missed:
@@ -165,8 +163,7 @@ class Exchanges:
 
     def _is_left(self, form: Form, turn: int, request: Request) -> bool:
         equal = self._of_turn(turn).get(form.key)
-        shape, pieces = self._masking(form) if equal is None else (None, [])
-        alike = self._by_shape().get(shape) if pieces else equal
+        alike = self._by_shape().get(self._mask(form)[0]) if equal is None and self._mask(form)[1] else equal
         entry = next(self._fresh(alike, turn, request), None)
         return entry is not None and entry.exchange.turn == turn
 
@@ -268,7 +265,7 @@ class Exchanges:
         known = self._inventions
         if known is None:
             return None
-        shape, pieces = self._masking(form)
+        shape, pieces = self._mask(form)
         alike = self._by_shape().get(shape) if pieces else None
         times = list(clocks) or [datetime.now(UTC)]
         for entry in self._fresh(alike, turn, request):
@@ -282,12 +279,9 @@ class Exchanges:
                 return self._taken(entry, request, renamed=True)
         return None
 
-    def _masking(self, form: Form) -> tuple[Hashable, list[Piece]]:
-        """What is left of a form without what may be another value in a replay, and that, in order."""
-        if self._is_redacted is None:
-            bodies = (entry.exchange.request.body.decode("utf-8", "replace") for entry in self._entries)
-            self._is_redacted = any(PLACEHOLDER.search(body) for body in bodies)
-        return form.concealed if self._is_redacted else form.masked
+    def _mask(self, form: Form) -> tuple[Hashable, list[Piece]]:
+        known = self._inventions
+        return form.concealed if known is not None and known.has_redactions else form.masked
 
     def _by_shape(self) -> dict[Hashable, _Equals]:
         if self._masked is None:
@@ -295,7 +289,7 @@ class Exchanges:
             for entry in self._entries:
                 if not self._may_answer(entry):
                     continue
-                shape, entry.pieces = self._masking(self._recorded_form(entry))
+                shape, entry.pieces = self._mask(self._recorded_form(entry))
                 if entry.pieces:
                     self._masked.setdefault(shape, _Equals()).add(entry)
         return self._masked
@@ -336,7 +330,7 @@ class Exchanges:
     def _used_under_other_ids(self, form: Form) -> int:
         """How many recordings are the same but for ids that the agent makes up: all of them have answered."""
         known = self._inventions
-        shape, pieces = self._masking(form)
+        shape, pieces = self._mask(form)
         alike = self._by_shape().get(shape) if known is not None and pieces else None
         if known is None or alike is None:
             return 0

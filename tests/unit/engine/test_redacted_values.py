@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import http.server
+import json
+import threading
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from pytest_statebase import Ledger, replay
-from pytest_statebase.cassette import Cassette
+from pytest_statebase import Ledger, load_cassette, record_session, replay
+from pytest_statebase.cassette import Cassette, write_http, write_record
 from pytest_statebase.cassette.plan import Plan, ToolRules
 from pytest_statebase.compare.model import Verdict
 from pytest_statebase.engine.tools import ToolCaller
 from pytest_statebase.ledger import SessionCreated, StateUpdated, ToolCalled, TurnAdded, TurnStarted
 from pytest_statebase.privacy import FrameRedactor, RedactionOptions, renumbered
+from pytest_statebase.wire.exchange import Exchange
 
 OWN, CUSTOMER, OTHER = "support@shop.com", "jane.doe@corp.com", "bob@corp.com"
 KEY = "sk-proj-" + "abcdEFGH" * 4 + "12"
@@ -130,3 +138,58 @@ def test_states_are_compared_alike() -> None:
     cassette = Cassette.from_ledger(redacted(ledger))
     assert dict(replay(cassette, agent).verdicts) == {"unchanged": 1}
     assert [d.path for d in replay(cassette, wrong).turns[0].divergences if not d.note] == ["state.customer"]
+
+
+# --- In HTTP
+
+
+class Echo(http.server.BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        body = json.dumps({"customer": CUSTOMER}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None: ...
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def talker(url: str, own: str = OWN, customer: str | None = None) -> Any:
+    """An agent whose prompt has its own address in it, and which asks for the customer's."""
+
+    def post(path: str, said: Any) -> Any:
+        with urllib.request.urlopen(urllib.request.Request(f"{url}{path}", json.dumps(said).encode())) as answer:
+            return json.loads(answer.read())
+
+    def agent(user_input: str) -> str:
+        found = post(f"/ask?from={quote(own)}", {"system": f"You answer for {own}. Be kind.", "user": user_input})
+        post("/refund", {"to": customer or found["customer"], "sender": own})
+        return "done"
+
+    return agent
+
+
+@pytest.mark.parametrize(
+    ("customer", "own", "is_same"), [(None, OWN, True), (OTHER, OWN, False), (CUSTOMER, OWN, False), (OWN, OWN, False)]
+)
+def test_requests_with_what_the_agent_has_by_itself(
+    tmp_path: Path, url: str, customer: str | None, own: str, is_same: bool
+) -> None:
+    exchanges: list[Exchange] = []
+    write_record(tmp_path / "s.record.yaml", record_session(talker(url), ["hi"], session_id="s", http=exchanges))
+    write_http(tmp_path / "s.http.yaml", exchanges)
+    assert OWN not in (tmp_path / "s.http.yaml").read_text("utf-8")
+    assert CUSTOMER not in (tmp_path / "s.http.yaml").read_text("utf-8")
+    result = replay(load_cassette(tmp_path / "s.record.yaml"), talker(url, own, customer))
+    assert (dict(result.verdicts) == {"unchanged": 1}) is is_same
