@@ -22,6 +22,9 @@ ATOMS = [
     *("-SG.", "SG.aaaaaaaaaaaaaaaa", "pat" + "a" * 14 + ".", "ghp_", "xapp-", "tvly-dev-", "hooks.slack.com/services/"),
     *("-----BEGIN ", "-----BEGIN A ", "-----BEGIN PRIVATE KEY-----", "-----END ", "-----END PRIVATE KEY-----", "A "),
     *("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----\nA: ", "-----BEGIN PRIVATE KEY-----" + "A" * 17),
+    *("password=", "Password: x", "a=b=", "--token x ", "-u a:", "login a password ", "cookie: a=b; ", " :=", "a:b:c:"),
+    *("call me at 0", "0 1 2 3 ", "0049 12 34 ", "de1234567890", '"phone":"0', "a%40", "my password is ", "pin 123 "),
+    *("A.atlasv1.", "8Q~", "12345678:AA", "Private-Lines: 1\n", "1//0", "EAA", "~~card~0~", "(0", "02/"),
     *("Bearer ", "Bearer aaaaaaaaaaaaaaaaaa ", "AccountKey=", "/api/webhooks/", "/bot", "/bot111111:"),
 ]  # fmt: skip
 """What patterns begin with, their letters, and what is almost one of them."""
