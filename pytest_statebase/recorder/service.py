@@ -162,8 +162,7 @@ class Service:
             return turn
         if begins:
             self._close_logged(name)
-        with self._lock:
-            found = next((one for one in reversed(self._open) if one.session.id == name and one.given is None), None)
+        found = self._found(name)
         if found is None:
             return self._begin_turn(name)
         if begins:
@@ -178,9 +177,13 @@ class Service:
         session = turn.session
         if session.statebase is None or session.id == name:
             session.statebase = name
-        return turn if session.statebase == name else None
+        return turn if session.statebase == name else self._found(name) or self._begin_turn(name, is_aside=True)
 
-    def _begin_turn(self, name: str) -> LoggedTurn:
+    def _found(self, name: str) -> LoggedTurn | None:
+        with self._lock:
+            return next((one for one in reversed(self._open) if one.session.id == name and one.given is None), None)
+
+    def _begin_turn(self, name: str, *, is_aside: bool = False) -> LoggedTurn:
         session = self._session(SessionCreated(name, at=timestamp()))
         turn = LoggedTurn(session)
         if turn.begin():
@@ -189,8 +192,9 @@ class Service:
                 beyond = list(self._open)[: -_MOST_OPEN or None] if len(self._open) > _MOST_OPEN else []
             for one in beyond:
                 self._close(one)
-            here.set(session)
-            watch_from_here(turn)
+            if not is_aside:
+                here.set(session)
+                watch_from_here(turn)
         return turn
 
     def _close(self, turn: LoggedTurn) -> None:
@@ -263,10 +267,7 @@ class Service:
     def _take(self, one: Observed, turn: Turn | None, during: int | None) -> None:
         fact, name = one.fact, one.session
         if isinstance(fact, SessionCreated):
-            if turn is not None and turn.is_alone:
-                turn.move(self._session(fact))
-            else:
-                here.set(self._session(fact))
+            self._created(fact, turn)
         elif isinstance(fact, SessionEnded) and name is not None:
             self._close_all(name)
             self._end(name, fact.reason or "deleted")
@@ -274,6 +275,17 @@ class Service:
             _remember(self._memories, fact.id, _Known(name, fact.content))
         else:
             self._happened(fact, name, turn, during)
+
+    def _created(self, created: SessionCreated, turn: Turn | None) -> None:
+        if turn is None or not turn.is_sure:
+            here.set(self._session(created))
+        elif turn.is_alone:
+            turn.move(self._session(created))
+        elif turn.session.statebase is None:
+            turn.session.statebase = created.id
+            turn.starts_with(created.state)
+        else:
+            self._session(created)
 
     def _close_all(self, name: str) -> None:
         with self._lock:

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..engine.handlers import Watcher, active_handlers, own_handler
 from ..events import SessionCreated
 from ..frames import Between, Frame, TurnClosed
 from ..wire.exchange import Request
@@ -54,7 +55,7 @@ class Tap:
 
             self._service = Service(self._session, self._end, self._failed)
         if self._http or self._service is not None:
-            self._stack.enter_context(intercepted(lambda: self._watch))
+            self._stack.enter_context(intercepted(self._find))
 
     def end(self) -> None:
         """Clients are as they were; answers that are being read are read to their end."""
@@ -66,6 +67,12 @@ class Tap:
         """In a child of fork: what goes on is the parent's."""
         if self._service is not None:
             self._service.forked()
+
+    def _find(self) -> Watch | None:
+        """Nobody watches what a replay or a recording by itself decides of."""
+        handler = own_handler()
+        is_ours = not active_handlers() if handler is None else isinstance(handler, Watcher)
+        return self._watch if is_ours else None
 
     def _begun(self, request: Request) -> Told | None:
         service = self._service

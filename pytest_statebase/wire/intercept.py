@@ -34,8 +34,10 @@ _done: list[ModuleType] = []
 
 def door_for_request() -> Door | Watch | None:
     """Who decides of the request that is about to be sent."""
-    finds = _finds[-1:]
-    return None if not finds or passing.get() else finds[0]()
+    finds = _finds  # which is replaced, and never changed
+    if not finds or passing.get():
+        return None
+    return next((door for find in reversed(finds) if (door := find()) is not None), None)
 
 
 @contextmanager
@@ -43,10 +45,11 @@ def intercepted(find: Find) -> Iterator[None]:
     """Have the doors that `find` names decide of every request; clients are as they were when the last holder leaves.
 
     `find` is asked in the thread and context of each request. Clients that are imported later are reached as well.
-    Of several that hold it at once, the last is asked.
+    Of several that hold it at once, the last one that names a door decides.
     """
+    global _finds
     with _lock:
-        _finds.append(find)
+        _finds = [*_finds, find]
         if len(_finds) == 1:
             _begin()
     _catch_up()
@@ -54,7 +57,9 @@ def intercepted(find: Find) -> Iterator[None]:
         yield
     finally:
         with _lock:
-            _finds.remove(find)
+            left = list(_finds)
+            left.remove(find)
+            _finds = left
             if not _finds:
                 _end()
 

@@ -16,7 +16,8 @@ import pytest
 import requests
 from capturing import Listed, listed
 
-from pytest_statebase import capture
+from pytest_statebase import capture, load_cassette, record_session, replay
+from pytest_statebase.cassette import Plan, write_http, write_plan, write_record
 from pytest_statebase.frames import TurnClosed
 from pytest_statebase.journal import read_sessions
 from pytest_statebase.recorder import turns
@@ -158,6 +159,26 @@ def test_a_capture_without_http(server: Server) -> None:
     with recording, recording.session("s") as session, session.turn("hi"):
         assert httpx.get(f"{server.url}/x").text == "/x"
     assert journal.turns()[0].exchanges == ()
+
+
+def test_a_replay_decides_of_its_own_requests(server: Server, tmp_path: Path) -> None:
+    journal, recording = listed()
+
+    def agent(user_input: str) -> str:
+        recording.start()
+        return httpx.get(f"{server.url}/x").text
+
+    exchanges: list[Exchange] = []
+    ledger = record_session(agent, ["hi"], session_id="s", http=exchanges)
+    recording.stop()
+    write_record(tmp_path / "s.record.yaml", ledger)
+    write_http(tmp_path / "s.http.yaml", exchanges)
+    write_plan(tmp_path / "s.session.yaml", Plan(session="s"))
+    result = replay(load_cassette(tmp_path / "s.session.yaml"), agent)
+    recording.stop()
+
+    assert (result.verdicts, len(exchanges), len(server.got)) == ({"unchanged": 1}, 1, 1)
+    assert journal.frames == []
 
 
 def test_clients_are_as_they_were_when_it_is_over() -> None:

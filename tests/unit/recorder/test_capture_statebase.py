@@ -295,6 +295,22 @@ def test_a_turn_that_goes_on_around_it_takes_it_all(bench: Bench) -> None:
     assert said(second) == ("words", "logged")
 
 
+def test_a_turn_of_another_name_takes_the_first_session_that_it_uses(bench: Bench) -> None:
+    with bench.recording.session("thread_1") as mine, mine.turn("hi") as turn:
+        session = bench.client.sessions.create("a", initial_state={"n": 0}).id
+        other = bench.client.sessions.create("b", initial_state={}).id
+        bench.client.sessions.update_state(session, {"n": 1})
+        bench.client.sessions.update_state(other, {"m": 1})
+        bench.client.sessions.add_turn(session, "hi", "hello")
+        turn.reply("hello")
+    journal = bench.done()
+
+    (closed,) = journal.turns()
+    assert (closed.session, kinds(closed), closed.state_before) == ("thread_1", ["StateUpdated"], {"n": 0})
+    (between,) = [frame for frame in journal.frames if isinstance(frame, Between)]
+    assert (between.session, [getattr(event, "value", None) for event in between.events]) == (other, [{"m": 1}])
+
+
 def test_an_entry_point_learns_its_session_from_the_requests(bench: Bench) -> None:
     session = bench.client.sessions.create("a", initial_state={"n": 0}).id
 
