@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -193,6 +194,7 @@ def test_the_tour_of_a_page(
 ) -> None:
     """Writes the files and runs the commands of a page in order; each must print what is said of it."""
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     text = page.read_text(encoding="utf-8")
     if "<!-- setup: the sample agent -->" in text:
         shutil.copytree(ROOT / "fixtures", pytester.path / "fixtures")
