@@ -46,6 +46,8 @@ def test_small_events(benchmark: BenchmarkFixture, made: Callable[[int], ToolCal
         return [redactor.frame(frame) for frame in frames]
 
     benchmark.pedantic(redact, rounds=3)
-    of_json = seconds(lambda: [json.dumps([event.arguments, event.result]) for event in map(made, range(EVENTS))], rounds=3)
+    of_json = seconds(
+        lambda: [json.dumps([event.arguments, event.result]) for event in map(made, range(EVENTS))], rounds=3
+    )
     benchmark.extra_info["us_an_event"] = round(benchmark.stats.stats.median / EVENTS * 1e6, 1)  # type: ignore[union-attr]
     benchmark.extra_info["times_json"] = round(benchmark.stats.stats.median / of_json, 2)  # type: ignore[union-attr]
