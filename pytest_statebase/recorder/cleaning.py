@@ -33,13 +33,13 @@ def cleaning_of(
     fields = frozenset([keep_fields] if isinstance(keep_fields, str) else keep_fields)
     if privacy == "default" and fields:
         raise OptionError("keep_fields goes with privacy='strict'", remedy="Without it, every field is kept.")
-    if not callable(redact):
-        options = redact or RedactionOptions()
-        if privacy == "strict":
-            options = replace(options, strict=True, keep=options.keep | fields)
-        return Cleaning(directory, options)
     if privacy == "strict":
-        raise OptionError("privacy='strict' and a redact function exclude each other", remedy="Give one of them.")
+        from ..privacy import RedactionOptions
+
+        if callable(redact):
+            raise OptionError("privacy='strict' and a redact function exclude each other", remedy="Give one of them.")
+        options = redact or RedactionOptions()
+        redact = replace(options, strict=True, keep=options.keep | fields)
     return Cleaning(directory, redact)
 
 
