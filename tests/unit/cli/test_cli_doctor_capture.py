@@ -18,8 +18,7 @@ from click.testing import Result
 from pytest_statebase.frames import Frame
 from pytest_statebase.journal import Limits, Writer
 from pytest_statebase.ledger import ToolCalled
-from pytest_statebase.privacy import FrameRedactor
-from pytest_statebase.recorder.tap import decoding
+from pytest_statebase.recorder.cleaning import cleaning_of
 from tests.journals import session, write_journal
 
 Run = Callable[..., Result]
@@ -182,7 +181,7 @@ def test_what_was_taken_out_and_how_much_waited(captured: Path, run: Run) -> Non
 
 
 def test_what_a_writer_tells_of_its_redactor_and_its_queue(captured: Path, run: Run) -> None:
-    writer = Writer("captured", redact=decoding(FrameRedactor().frame))
+    writer = Writer("captured", redact=cleaning_of("captured", None, "default", ()))
     for frame in session("three", [ToolCalled("mail", {"to": "kim.lee@corp-mail.com"}, "ok")]):
         writer.put(frame)
     writer.stop(60)
