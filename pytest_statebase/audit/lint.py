@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from ..cassette import Cassette
 from ..cassette.files import read_bytes
 from ..cassette.leaves import Leaf, leaves
-from ..cassette.personal import PLURALS, holds_secret, number_spots, spots
+from ..cassette.personal import PLURALS, holds_secret, number_spots, of_somebody, spots
 from ..cassette.personal import Kind as Value
 from ..cassette.redaction import redacted_exchange
 from ..cassette.yamlread import Document, parse
@@ -206,6 +206,7 @@ def _values(path: Path, texts: Iterable[_Text]) -> Iterator[Finding]:
 
 def _in_text(text: _Text) -> Iterator[tuple[Value, str]]:
     found = number_spots(text.text, text.name) if text.is_number else with_rules(text.text, spots(text.text, text.name))
+    found = of_somebody(found)
     found = [spot for spot in found if not (text.is_http and spot.kind is Value.SECRET)]
     yield from ((spot.kind, spot.identity) for spot in found)
     has_more = not text.is_number and not text.is_http and not any(spot.kind is Value.SECRET for spot in found)

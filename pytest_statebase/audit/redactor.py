@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import quote, quote_plus
 
-from ..cassette.personal import Kind, Spot, apart, holds_secret, is_name_of_person, number_spots, spots
+from ..cassette.personal import Kind, Spot, apart, holds_secret, is_name_of_person, number_spots, of_somebody, spots
 from ..cassette.placeholders import Placeholders
 from ..cassette.scrub import scrubbed
 from ..privacy.hiding import Hiding
@@ -43,7 +43,7 @@ class Redactor:
 
     def learn(self, text: str, name: str = "", *, is_number: bool = False) -> None:
         """Take note of what is to go from a text under a key."""
-        for spot in number_spots(text, name) if is_number else self._spots(text, name):
+        for spot in self._spots(text, name, is_number=is_number):
             if spot.kind is Kind.SECRET:
                 self._secrets.add(spot.identity)
             said = text[spot.start : spot.end]
@@ -75,7 +75,7 @@ class Redactor:
 
     def found(self, text: str, name: str = "", *, is_number: bool = False, from_http: bool = False) -> list[Spot]:
         """Where in a text what has to go stands, in order, none over another."""
-        found = [*(number_spots(text, name) if is_number else self._spots(text, name)), *self._literals(text)]
+        found = [*self._spots(text, name, is_number=is_number), *self._literals(text)]
         return apart([spot for spot in found if self._wants(spot) and not (from_http and self._is_of_http(spot))])
 
     def spelled(self) -> Redactor:
@@ -92,10 +92,13 @@ class Redactor:
         parts = [part for subject in self.subjects for part in subject.parts()]
         return sum(len(part.findall(text)) for text in texts for part in parts)
 
-    def _spots(self, text: str, name: str) -> Iterator[Spot]:
+    def _spots(self, text: str, name: str, *, is_number: bool) -> Iterator[Spot]:
+        if is_number:
+            yield from of_somebody(number_spots(text, name))
+            return
         for subject in self.subjects:
             yield from subject.spots(text)
-        yield from with_rules(text, spots(text, name))
+        yield from of_somebody(with_rules(text, spots(text, name)))
         if self.subjects and self.owns and is_name_of_person(name) and _LEAST <= len(text) < 100:
             yield Spot(Kind.NAME, 0, len(text), text)
 

@@ -1,7 +1,7 @@
 """How personal data looks: addresses of e-mail, numbers of phones, payment cards and bank accounts.
 
-What cannot belong to anybody is passed over: domains and numbers that are reserved for examples, card numbers that
-providers publish for tests, and the placeholders that stand for redacted values (see `placeholders`).
+What cannot belong to anybody is marked so: domains and numbers that are reserved for examples, card numbers that
+providers publish for tests. The placeholders that stand for redacted values (see `placeholders`) are passed over.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ class Spot:
     end: int
     identity: str
     """Equal for the same value in other spellings."""
+    is_reserved: bool = False
+    """It cannot belong to anybody, as what is kept for examples and tests."""
 
 
 QUOTED_AT: Final = "%40"
@@ -60,6 +62,7 @@ _EMAIL = re.compile(
     r"(?:@|%40)((?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24})(?![\w-]|\.\w)"
 )
 """An apostrophe is of an address between its letters alone, as in `o'neil`: elsewhere it is a quote around it."""
+_PLACEHOLDER_EMAIL = re.compile(r"email-\d+@[0-9a-f]{8}\.example\.com")
 _RESERVED = re.compile(r"(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost|local)", re.IGNORECASE)
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}(?![A-Za-z0-9])")
 _CARD = re.compile(r"(?<![\w.+-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
@@ -112,19 +115,21 @@ _NAMES = frozenset({
     "username", "displayname", "cardholder", "cardholdername", "passengername", "recipientname",
 })  # fmt: skip
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_EXAMPLE_PHONE = re.compile(r"1?(?:555\d{7}|\d{3}55501\d\d)")
-"""Numbers of North America that nobody has: the area 555, and 555-0100 to 555-0199 of any area."""
+_NO_AREA = re.compile(r"1?555\d{7}")
+"""Numbers of North America in the area 555, which nobody has."""
+_PLACEHOLDER_PHONE = re.compile(r"1?\d{3}55501\d\d")
+"""555-0100 to 555-0199 of any area: nobody has them, and placeholders are made of them."""
 _TEST_CARDS = frozenset({
     "4242424242424242", "4111111111111111", "4012888888881881", "4000056655665556", "5555555555554444",
     "2223003122003222", "5105105105105100", "5200828282828210", "378282246310005", "371449635398431",
     "6011111111111117", "6011000990139424", "3056930009020004", "36227206271667", "3566002020360505",
     "6200000000000005", "4222222222222", "30569309025904", "38520000023237", "3530111333300000",
 })  # fmt: skip
-_EXAMPLE_CARD = "40000000"
+_PLACEHOLDER_CARD = "40000000"
 _CARD_BEGINS = re.compile(
     r"4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|(?:35|6\d)\d{14,17}"
 )
-_EXAMPLE_IBAN = re.compile(r"[A-Z]{2}\d\d[0X]{5,}\d{0,6}")
+_PLACEHOLDER_IBAN = re.compile(r"[A-Z]{2}\d\d[0X]{5,}\d{0,6}")
 _EXAMPLE_IBANS = frozenset({
     "DE89370400440532013000", "GB82WEST12345698765432", "GB29NWBK60161331926819", "FR1420041010050500013M02606",
     "NL91ABNA0417164300", "ES9121000418450200051332", "IT60X0542811101000000123456", "CH9300762011623852957",
@@ -156,7 +161,7 @@ def spots(text: str, name: str = "") -> list[Spot]:
 def name_spots(text: str, name: str) -> list[Spot] | None:
     """What a text is by the name that it stands under; None where that tells nothing of it."""
     if _is_named(name, _PHONE_NAMES) and (not text or _PHONE_LIKE.fullmatch(text)):
-        return [Spot(Kind.PHONE, 0, len(text), number)] if (number := _phone(text)) else []
+        return [Spot(Kind.PHONE, 0, len(text), number, _is_reserved(number))] if (number := _phone(text)) else []
     return None
 
 
@@ -178,6 +183,11 @@ def field_spots(text: str) -> Iterator[tuple[Spot, bool]]:
             found = number_spots(said, name) if said.isdigit() else []
         for spot in found:
             yield Spot(spot.kind, match.start("said"), match.end("said"), spot.identity), not match["quote"]
+
+
+def of_somebody(found: Iterable[Spot]) -> list[Spot]:
+    """Without what cannot belong to anybody."""
+    return [spot for spot in found if not spot.is_reserved]
 
 
 def apart(found: Iterable[Spot]) -> list[Spot]:
@@ -202,7 +212,7 @@ def is_personal_name(name: str) -> bool:
 def number_spots(digits: str, name: str) -> list[Spot]:
     """The same for a number: under the name of a phone or a card it is one."""
     if _is_named(name, _PHONE_NAMES) and digits.isdigit() and (number := _phone(digits)):
-        return [Spot(Kind.PHONE, 0, len(digits), number)]
+        return [Spot(Kind.PHONE, 0, len(digits), number, _is_reserved(number))]
     return list(_cards(digits)) if _is_named(name, _CARD_NAMES) else []
 
 
@@ -246,16 +256,18 @@ def _secrets(text: str) -> Iterator[Spot]:
 
 def _emails(text: str) -> Iterator[Spot]:
     for match in _EMAIL.finditer(text):
-        local, _, _ = match[0].partition("@")
-        if not _RESERVED.fullmatch(match[1]) and not (local == "git" and text[match.end() : match.end() + 1] == ":"):
-            yield Spot(Kind.EMAIL, match.start(), match.end(), match[0].replace(QUOTED_AT, "@").casefold())
+        address = match[0].replace(QUOTED_AT, "@").casefold()
+        is_remote = address.startswith("git@") and text[match.end() : match.end() + 1] == ":"
+        if not is_remote and not _PLACEHOLDER_EMAIL.fullmatch(address):
+            is_reserved = _RESERVED.fullmatch(match[1]) is not None
+            yield Spot(Kind.EMAIL, match.start(), match.end(), address, is_reserved)
 
 
 def _phones(text: str) -> Iterator[Spot]:
     for match in _PHONE.finditer(text):
         number = _phone(match[0])
         if number:
-            yield Spot(Kind.PHONE, match.start(), match.end(), number)
+            yield Spot(Kind.PHONE, match.start(), match.end(), number, _is_reserved(number))
 
 
 def _told(text: str) -> Iterator[Spot]:
@@ -263,7 +275,7 @@ def _told(text: str) -> Iterator[Spot]:
     for match in _PHONE_TOLD.finditer(text):
         number = _phone(match["number"])
         if number and not _DATE.match(match["number"]):
-            yield Spot(Kind.PHONE, match.start("number"), match.end("number"), number)
+            yield Spot(Kind.PHONE, match.start("number"), match.end("number"), number, _is_reserved(number))
     for match in _TOLD.finditer(text):
         value = match["value"].rstrip(".,;:!?)")
         if len(value) > 3 and _ODD.search(value) and not value.startswith((REDACTED, "~~", "http", "$", "{")):
@@ -278,17 +290,24 @@ _DATE = re.compile(r"(?:19|20)\d\d[-/.]?[01]\d[-/.]?[0-3]\d")
 def _phone(text: str) -> str | None:
     """A phone number by its digits, without what says that it is dialled from abroad; None for none that can be."""
     digits = digits_of(text).lstrip("0")
-    if not 7 <= len(digits) <= 15 or len(set(digits)) == 1 or _EXAMPLE_PHONE.fullmatch(digits):
+    if not 7 <= len(digits) <= 15 or len(set(digits)) == 1 or _PLACEHOLDER_PHONE.fullmatch(digits):
         return None
     return digits[-10:]
+
+
+def _is_reserved(number: str) -> bool:
+    """Whether nobody has a phone number, told by its last digits."""
+    return _NO_AREA.fullmatch(number) is not None
 
 
 def _cards(text: str) -> Iterator[Spot]:
     for match in _CARD.finditer(text):
         digits = digits_of(match[0])
-        is_example = digits in _TEST_CARDS or digits.startswith(_EXAMPLE_CARD)
-        if not is_example and _CARD_BEGINS.fullmatch(digits) and len(set(digits)) > 2 and luhn(digits) == 0:
-            yield Spot(Kind.CARD, match.start(), match.end(), digits)
+        is_test = digits in _TEST_CARDS
+        if digits.startswith(_PLACEHOLDER_CARD) or _CARD_BEGINS.fullmatch(digits) is None:
+            continue
+        if is_test or (len(set(digits)) > 2 and luhn(digits) == 0):
+            yield Spot(Kind.CARD, match.start(), match.end(), digits, is_test)
 
 
 def luhn(digits: str) -> int:
@@ -306,9 +325,9 @@ def _ibans(text: str) -> Iterator[Spot]:
             if len(plain) == length:
                 break
         ends = at + 1 == len(text) or not (text[at + 1].isalnum() and text[at + 1].isascii())
-        is_example = plain in _EXAMPLE_IBANS or _EXAMPLE_IBAN.fullmatch(plain)
-        if length == len(plain) and ends and not is_example and iban_remainder(plain) == 1:
-            yield Spot(Kind.IBAN, match.start(), at + 1, plain)
+        is_whole = length == len(plain) and ends and not _PLACEHOLDER_IBAN.fullmatch(plain)
+        if is_whole and iban_remainder(plain) == 1:
+            yield Spot(Kind.IBAN, match.start(), at + 1, plain, plain in _EXAMPLE_IBANS)
 
 
 def iban_remainder(plain: str) -> int:

@@ -58,23 +58,24 @@ def translator(ids: Mapping[str, str]) -> Translate:
 
 
 _SHORTEST = 6
+"""Characters from which on an id is found inside of words, too: a shorter one may be a part of any word."""
 
 
 def _replacer(known: Mapping[str, str]) -> Callable[[str], str]:
     """All at once, so that no id is replaced inside what replaced another one; the longest wins."""
     pattern: re.Pattern[str] | None = None
-    # What is so short may be a part of any word.
-    whole = {replayed: recorded for replayed, recorded in known.items() if len(replayed) < _SHORTEST}
-    known = {replayed: recorded for replayed, recorded in known.items() if replayed not in whole}
 
     def in_text(text: str) -> str:
         nonlocal pattern
-        if text in whole:
-            return whole[text]
         if not any(replayed in text for replayed in known):
             return text
         if pattern is None:
-            pattern = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))))
+            pattern = re.compile("|".join(map(_alone, sorted(known, key=len, reverse=True))))
         return pattern.sub(lambda match: known[match[0]], text)
 
     return in_text
+
+
+def _alone(replayed: str) -> str:
+    found = re.escape(replayed)
+    return found if len(replayed) >= _SHORTEST else rf"(?<![^\W_]){found}(?![^\W_])"

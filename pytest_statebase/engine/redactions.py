@@ -8,6 +8,7 @@ as such. One placeholder stands for one value, and one value for one placeholder
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
@@ -142,17 +143,22 @@ def _in_order(events: Sequence[Event]) -> Iterator[tuple[bool, list[Any]]]:
 
 
 def texts_in(values: Iterable[Any]) -> Iterator[str]:
-    """Every text inside values, keys included."""
-    for value in values:
-        if isinstance(value, str):
+    """Every text inside values, keys included; what holds itself is looked through once, and depth is no limit."""
+    seen: set[int] = set()
+    open_: list[Iterator[Any]] = [iter(values)]
+    while open_:
+        value = next(open_[-1], _END)
+        if value is _END:
+            open_.pop()
+        elif isinstance(value, str):
             yield value
-        elif isinstance(value, Mapping):
-            yield from texts_in(value.keys())
-            yield from texts_in(value.values())
-        elif isinstance(value, (list, tuple, set, frozenset)):
-            yield from texts_in(value)
-        elif isinstance(value, TypedData):
-            yield from texts_in([value.fields])
+        elif isinstance(value, (Mapping, list, tuple, set, frozenset, TypedData)) and id(value) not in seen:
+            seen.add(id(value))
+            fields = value.fields if isinstance(value, TypedData) else value
+            open_.append(chain(fields.keys(), fields.values()) if isinstance(fields, Mapping) else iter(fields))
+
+
+_END = object()
 
 
 def kept_by(ledger: Ledger) -> Kept | None:
@@ -164,10 +170,13 @@ def kept_by(ledger: Ledger) -> Kept | None:
 def concealed(value: Any, kept: Kept | None = None, path: Path = ()) -> tuple[Any, list[Piece]]:
     """A value with a mark in the place of all that is, or would be, redacted, and that in order.
 
-    kept: the fields that stay, where others do not. path: to the value.
+    kept: the fields that stay, where others do not. path: to the value. What is nested too deeply stays as it is.
     """
     pieces: list[Piece] = []
-    return _concealed(value, path, pieces, kept), pieces
+    try:
+        return _concealed(value, path, pieces, kept), pieces
+    except RecursionError:
+        return value, []
 
 
 def _concealed(value: Any, path: Path, pieces: list[Piece], kept: Kept | None) -> Any:

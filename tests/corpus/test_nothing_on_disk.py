@@ -78,7 +78,7 @@ def _stands_alone(value: str, text: str) -> bool:
 
 def test_of_journals_and_the_cassettes_made_of_them(tmp_path: Path) -> None:
     cases = secrets()
-    cleaning = Cleaning(tmp_path / "captured")
+    cleaning = Cleaning(tmp_path / "captured", None)
     writer = Writer(tmp_path / "captured", redact=cleaning)
     for number, case in enumerate(cases):
         ledger, exchanges = session_of(case, number)
