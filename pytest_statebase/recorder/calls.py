@@ -305,6 +305,10 @@ class Calls:
         """Whether there is one."""
         return bool(self._calls)
 
+    def leave(self) -> None:
+        """Nobody asks for the calls any more. Without the lock: a thread may hold it that a fork has left behind."""
+        self._open = {}
+
     def forget(self) -> None:
         """Nothing of the calls is kept any more; those that go on run to their end."""
         with self._lock:

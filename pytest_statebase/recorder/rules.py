@@ -13,6 +13,7 @@ from ..events import Event, StateRolledBack, ToolCalled, TurnAdded
 RULES = ("errors", "rollbacks", "slow", "unusual", "feedback")
 SAMPLE = "sample"
 _MOST_SEQUENCES = 20_000
+_MOST_OF_SESSION = 1_000
 
 
 class Rules:
@@ -41,6 +42,10 @@ class Rules:
         self.slow = slow
         self._lock = threading.Lock()
         self._sequences: dict[bytes, None] = {}
+
+    def forked(self) -> None:
+        """In a child of fork: a thread of the parent may have held the lock."""
+        self._lock = threading.Lock()
 
     def is_sampled(self, session: str) -> bool:
         """Whether a session is of the share that is kept anyway: the same in every process, now and later."""
@@ -73,6 +78,7 @@ class Signs:
     def __init__(self) -> None:
         self.seen: set[str] = set()
         self.sequences: set[bytes] = set()
+        """Of its turns, as far as there is room."""
 
     def turn(self, events: Collection[Event], seconds: float, slow: float) -> None:
         """A turn is over."""
@@ -83,7 +89,8 @@ class Signs:
                 self.seen.add("errors")
             elif isinstance(event, StateRolledBack):
                 self.seen.add("rollbacks")
-        self.sequences.add(sequence_of(event.tool for event in events if isinstance(event, ToolCalled)))
+        if len(self.sequences) < _MOST_OF_SESSION:
+            self.sequences.add(sequence_of(event.tool for event in events if isinstance(event, ToolCalled)))
 
     def reasons(self, rules: Rules, session: str) -> tuple[str, ...]:
         """Why the session is kept: names of rules, none of them where it is not."""

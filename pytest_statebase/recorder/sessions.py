@@ -224,6 +224,7 @@ class Sessions:
 
     def forked(self) -> None:
         """In a child: the parent's sessions are the parent's."""
+        self.rules.forked()
         for session in self._open.values():
             for turn in list(session.open_turns):
                 turn.abandon()

@@ -265,6 +265,7 @@ class Turn(Watcher):
     def abandon(self) -> None:
         """Nobody waits for its end any more: the input stays without an answer."""
         self.is_open = False
+        self._calls.leave()
 
     def overlapped(self) -> None:
         """Another turn of the session begins while this one goes on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -315,3 +316,54 @@ def test_a_child_of_fork_goes_on_in_a_session_of_its_own() -> None:
         told = os.read(read, 10_000).decode()
     assert told == "SessionOpenedchild,TurnOpenedchild,TurnClosedchild,SessionClosedchild"
     assert [call.arguments["value"] for call in journal.calls()] == ["parent"]
+
+
+LOCKS: list[Any] = []
+
+
+def forks(value: str) -> str:
+    """Forks while another thread holds all the locks."""
+    held, free = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        for lock in LOCKS:
+            lock.acquire()
+        held.set()
+        free.wait(5)
+        for lock in LOCKS:
+            lock.release()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(5)
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(10)
+        return "child"
+    free.set()
+    thread.join()
+    os.waitpid(pid, 0)
+    return "parent"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_never_waits_for_a_lock_that_a_thread_of_its_parent_held() -> None:
+    journal, recording = listed([*TOOLS, f"{__name__}:forks"], keep=["unusual"])
+    read, write = os.pipe()
+    with recording, recording.session("parent") as session, session.turn("x") as turn:
+        LOCKS[:] = [turn._calls._lock, session._lock, session.of._lock, recording._rules._lock]
+        found = forks("x")
+        if found == "child":
+            try:
+                with recording.session("child").turn("y"):
+                    plain("a")
+                recording.end("child")
+                os.write(write, b"done")
+            finally:
+                os._exit(0)
+    os.close(write)
+    assert found == "parent"
+    assert os.read(read, 100) == b"done"
+    os.close(read)
+    assert [call.result for call in journal.calls()] == ["parent"]
