@@ -48,8 +48,15 @@ class Trace:
 
     id: str
     row: Row | None = None
-    observations: list[Row] = field(default_factory=list)
+    observations: dict[str, Row] = field(default_factory=dict)
+    """By id."""
     scores: dict[str, Any] = field(default_factory=dict)
+
+    def observe(self, row: Row) -> None:
+        """Take an observation in; of two with one id the last that has ended counts."""
+        known = self.observations.get(row.text("id") or row.where)
+        if known is None or row.fields.get("endTime") or not known.fields.get("endTime"):
+            self.observations[row.text("id") or row.where] = row
 
 
 def is_langfuse(document: Any) -> bool:
@@ -120,7 +127,7 @@ class Rows:
     def _add_mapping(self, item: Mapping[str, Any], where: str, above: Mapping[str, Any], depth: int) -> None:
         if _is_observation(item):
             row = Row({**above, **camel(item)}, where)
-            self._trace(row.text("traceId")).observations.append(row)
+            self._trace(row.text("traceId")).observe(row)
             return
         if _is_score(item):
             row = Row(camel(item), where)

@@ -46,6 +46,8 @@ _PARAMETERS = frozenset(
     }
     | {"reasoning_effort", "logprobs", "n", "candidate_count"}
 )
+_KEY_ALONE = {"content": "role"}
+"""What LangSmith's wrapper of Claude's agents tells of every call but the first: a message's key for the message."""
 _SPREAD = "attributes."
 _SWITCHES = {"true": True, "false": False}
 _NOTED = ("promptName", "promptVersion", "costDetails", "environment", "release", "version", "tags", "statusMessage")
@@ -56,7 +58,7 @@ _PREFIXED = re.compile(r"\A(?:running tool: |execute_tool |tool\.(?=\w))")
 def spans_of_trace(trace: Trace) -> list[Span]:
     """The spans of a trace: one for each observation and, where the trace itself says what came in or out, its root."""
     row = trace.row
-    spans = [_span(observation, trace) for observation in trace.observations]
+    spans = [_span(observation, trace) for observation in trace.observations.values()]
     if row is None:
         return spans
     asked, answered = _handed(row.fields.get("input")), handed(_whole(row.fields.get("output")), "assistant")
@@ -137,7 +139,8 @@ def _contents(kind: Kind, input: Any, output: Any, attributes: Mapping[str, Any]
     """Input and output as a span of that kind has them, and what a tool's message tells beside."""
     if kind == "generation":
         names = _output_tools(attributes)
-        heard, said = messages(_whole(input), role="user"), messages(_whole(output), role="assistant")
+        given = ABSENT if decoded(input) == _KEY_ALONE else _whole(input)
+        heard, said = messages(given, role="user"), messages(_whole(output), role="assistant")
         heard = [*_instructions(heard, output), *heard] if isinstance(heard, list) else heard
         return {"input": without_output_tools(heard, names), "output": without_output_tools(said, names)}
     if kind != "tool":

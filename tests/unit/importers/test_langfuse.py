@@ -154,6 +154,14 @@ def test_an_orphan_keeps_its_place(tmp_path: Path) -> None:
     assert [call.result for call in turn.calls] == [{"status": "sent"}]
 
 
+def test_an_observation_that_comes_twice_counts_once(tmp_path: Path) -> None:
+    begun = {**TOOL, "endTime": None, "output": None}
+    found = session(tmp_path, export(*OBSERVATIONS, begun, observations=OBSERVATIONS))
+    assert found.grade is not None
+    assert (found.grade.level, len(found.ledger.turns[0].calls)) == ("replayable", 1)
+    assert not any("twice" in note for note in found.notes)
+
+
 def test_scores_are_kept_with_the_session(tmp_path: Path) -> None:
     score = {"id": "x", "name": "thumbs", "value": 0, "stringValue": None, "comment": "wrong", "dataType": "NUMERIC"}
     found = session(tmp_path, export(*OBSERVATIONS, scores=[score], tags=["vip"]))
@@ -288,6 +296,10 @@ def test_attributes_that_are_spread_over_the_metadata() -> None:
     found = span({**GENERATIONS[0], "metadata": spread}, {"id": "t1"})
     assert (found.provider, found.session) == ("openai", "s1")
     assert found.attributes == {"run": 3, "gen_ai.system": "openai", "gen_ai.conversation.id": "s1"}
+
+
+def test_a_key_in_place_of_the_messages_is_no_message() -> None:
+    assert span({**GENERATIONS[0], "input": '{"content":"role"}'}).input is ABSENT
 
 
 def test_the_agent() -> None:
