@@ -12,7 +12,7 @@ from ..errors import ImportFileError
 from ..ledger import Ledger
 from .captured import captured_sessions, is_captured
 from .chat import ledger_from_messages
-from .dialects import chat_messages, is_other_dialect
+from .dialects import chat_messages, is_other_dialect, typed_role
 from .files import inside, read_documents, stem_of
 from .hooked import ImportHook, sessions_of_hook
 from .inspect import is_archive, is_log, read_archive, samples_of
@@ -67,7 +67,7 @@ def detect(data: Any) -> str | None:
             return "tapeagents"
         if isinstance(data.get("simulations"), list):
             return "tau2-bench"
-        return "tau-bench" if "traj" in data else "chat" if "messages" in data or "role" in data else None
+        return "tau-bench" if "traj" in data else "chat" if "messages" in data or _speaks(data) else None
     if isinstance(data, list) and data:
         formats = (detect(item) for item in data)
         return next((found for found in formats if found is not None), None)
@@ -165,7 +165,11 @@ def _find(document: Any, where: str, path: Path) -> Iterator[_Found | ImportFile
 
 
 def _is_message(item: Any) -> bool:
-    return isinstance(item, Mapping) and "role" in item and "messages" not in item and "traj" not in item
+    return isinstance(item, Mapping) and _speaks(item) and "messages" not in item and "traj" not in item
+
+
+def _speaks(item: Mapping[str, Any]) -> bool:
+    return "role" in item or typed_role(item) is not None
 
 
 def _session_of(item: Any, where: str, path: Path) -> _Found | ImportFileError:
@@ -182,8 +186,8 @@ def _session_of(item: Any, where: str, path: Path) -> _Found | ImportFileError:
             return _Found("chat", lambda name: _chat_session(item, item["messages"], inside(where, "messages"), name))
         case [_, *_]:
             return _Found("chat", lambda name: _chat_session({}, item, where, name))
-        case {"role": _}:
-            return _Found("chat", lambda name: _chat_session({}, [item], where, name))
+    if _is_message(item):
+        return _Found("chat", lambda name: _chat_session({}, [item], where, name))
     return ImportFileError("is no session of a format that is known", where=where, remedy=_REMEDY)
 
 

@@ -86,7 +86,7 @@ def _is_loose(value: Any) -> bool:
     """Whether JSON in an answer may be the answer itself, with fields that only happen to look like a message's."""
     if not isinstance(value, Mapping):
         return False
-    if value.keys() & _STRONG or is_block(value) or _typed_role(value) is not None:
+    if value.keys() & _STRONG or is_block(value) or typed_role(value) is not None:
         return False
     return not any(isinstance(value.get(key), (list, Mapping)) for key in ("content", "message", "output"))
 
@@ -157,7 +157,7 @@ def _read_mapping(raw: Mapping[str, Any], role: Role, depth: int) -> Messages | 
     if known is not None or (isinstance(raw.get("role"), str) and any(key in raw for key in _CONTENT)):
         named = raw if known is not None else {"name": raw["role"], **raw}
         return messages_of(named, known or role)
-    typed = _typed_role(raw)
+    typed = typed_role(raw)
     if typed is not None:
         return messages_of(raw, typed)
     if raw.get("kind") in ("request", "response") and isinstance(raw.get("parts"), list):
@@ -182,7 +182,7 @@ def _constructed(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return raw
 
 
-def _typed_role(raw: Mapping[str, Any]) -> Role | None:
+def typed_role(raw: Mapping[str, Any]) -> Role | None:
     """The role of a message that tells it by its type (LangChain, autogen) or by its source (autogen)."""
     kind = raw.get("type")
     if "content" not in raw or not isinstance(kind, str):

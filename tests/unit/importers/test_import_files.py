@@ -176,9 +176,10 @@ LANGCHAIN = [
 ]
 
 
-@pytest.mark.parametrize("messages", [ANTHROPIC, LANGCHAIN])
-def test_messages_of_other_providers_and_frameworks(messages: list[Any], tmp_path: Path) -> None:
-    (session,) = import_file(written(tmp_path / "chat.json", {"messages": messages}))
+@pytest.mark.parametrize("documents", [[{"messages": ANTHROPIC}], [{"messages": LANGCHAIN}], [LANGCHAIN], LANGCHAIN])
+def test_messages_of_other_providers_and_frameworks(documents: list[Any], tmp_path: Path) -> None:
+    assert {detect(document) for document in documents} == {"chat"}
+    (session,) = import_file(written(tmp_path / "chat.jsonl", *documents))
     assert isinstance(session, ImportedSession)
     (turn,) = session.ledger.turns
     assert turn.text == "Where is it?"
