@@ -289,7 +289,7 @@ def _read_named(raw: Mapping[str, Any], role: Role, depth: int) -> Messages | No
         value = raw.get(key)
         if isinstance(value, str) and value:
             said: Messages | None = [{"role": role, "content": value}]
-        elif isinstance(value, (list, Mapping)) and value:
+        elif isinstance(value, (list, Mapping)) and value and key != "message":
             said = _read(value, role, depth)
         else:
             continue

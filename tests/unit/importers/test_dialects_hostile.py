@@ -86,6 +86,27 @@ def test_depth_is_no_danger(wrap: str, depth: int) -> None:
             parse_message(message, "x")
 
 
+class Counted(dict[str, Any]):
+    """Counts how often it is looked into."""
+
+    looks = 0
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        Counted.looks += 1
+        return super().get(key, default)
+
+
+@pytest.mark.parametrize("key", ["message", "output", "input", "messages", "result", "content"])
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_what_holds_no_messages_is_looked_into_once_a_level(key: str, role: str) -> None:
+    value = Counted(x=1)
+    for _ in range(10):
+        value = Counted({key: value})
+    Counted.looks = 0
+    assert chat_messages(value, role=role) is None
+    assert Counted.looks < 10 * 150
+
+
 def test_a_deep_value_is_no_danger() -> None:
     deep: Any = "x"
     for _ in range(sys.getrecursionlimit() * 2):
