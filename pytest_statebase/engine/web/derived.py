@@ -17,9 +17,11 @@ from .models import ModelRequest
 from .talk import answer_of, reply_of, talk_of
 
 
-def derived_form(request: Request, unknown: Iterable[str], rules: IgnoreRules) -> Form:
-    """What of a request counts when its recording is looked for: conversation and system text, where that is known."""
-    talk = talk_of(request, rules)
+def derived_form(talk: ModelRequest, unknown: Iterable[str]) -> Form:
+    """What of a request counts when its recording is looked for: conversation and system text, where that is known.
+
+    talk: what it says, by `talk_of`.
+    """
     said: list[Any] = [talk.endpoint, *(piece.value for piece in talk.messages)]
     system = [] if "system" in unknown else [piece.value for piece in talk.system]
     return Form("POST", "derived:", {}, {}, "json", [sorted(unknown), system, said])
@@ -27,8 +29,10 @@ def derived_form(request: Request, unknown: Iterable[str], rules: IgnoreRules) -
 
 def told_parts(recorded: Exchange, requested: Request, rules: IgnoreRules | None) -> tuple[ModelRequest, ModelRequest]:
     """What a recording that was made from a trace and a request say, without what the trace did not tell."""
-    unknown = recorded.derived or ()
-    old, new = talk_of(recorded.request, rules), talk_of(requested, rules)
+    return _as_far_as_told(talk_of(recorded.request, rules), talk_of(requested, rules), recorded.derived or ())
+
+
+def _as_far_as_told(old: ModelRequest, new: ModelRequest, unknown: Iterable[str]) -> tuple[ModelRequest, ModelRequest]:
     if "system" in unknown:
         new = replace(new, system=old.system)
     if "tools" in unknown:
@@ -49,9 +53,9 @@ def _as_told(tool: Any, told: Any) -> Any:
     return {key: value for key, value in tool.items() if key in told}
 
 
-def is_told_alike(recorded: Exchange, requested: Request, rules: IgnoreRules | None) -> bool:
+def is_told_alike(recorded: ModelRequest, requested: ModelRequest, unknown: Iterable[str]) -> bool:
     """Whether model, tools and parameters are those of the recording, as far as they are known."""
-    old, new = told_parts(recorded, requested, rules)
+    old, new = _as_far_as_told(recorded, requested, unknown)
     return old.model == new.model and all(
         plain_equal(was, now) for was, now in ((old.tools, new.tools), (old.parameters, new.parameters))
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -19,6 +19,8 @@ from .closest import closest, differences
 from .derived import derived_form, is_told_alike, served, unknowns
 from .inventions import Inventions, names_of
 from .keys import Form, form_of
+from .models import ModelRequest
+from .talk import talk_of
 
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -65,6 +67,8 @@ class Entry:
     key: Hashable = None
     """Of its form, which is not kept: thousands of parsed bodies are many objects."""
     pieces: list[Piece] | None = None
+    told: ModelRequest | None = None
+    """Of one that was made from a trace: model, tools and parameters, known with the key."""
 
     @property
     def file(self) -> int:
@@ -136,6 +140,8 @@ class Exchanges:
         self._own: dict[int, dict[Hashable, _Equals]] = {}
         self._index: dict[Hashable, _Equals] | None = None
         self._masked: dict[Hashable, _Equals] | None = None
+        self._sent: bool | None = None
+        self._heard: tuple[Request, ModelRequest] | None = None
         self._inside: dict[tuple[int | None, int], list[Entry]] | None = None
 
     def answer(self, request: Request, turn: int, clocks: Sequence[datetime] = ()) -> Found | Missed:
@@ -177,7 +183,8 @@ class Exchanges:
 
     def _is_alike(self, entry: Entry, request: Request) -> bool:
         """Whether what the key leaves out is the same, too."""
-        return entry.exchange.derived is None or is_told_alike(entry.exchange, request, self._rules)
+        unknown = entry.exchange.derived
+        return unknown is None or (entry.told is not None and is_told_alike(entry.told, self._talk(request), unknown))
 
     def consumed(self, turn: int, call: int) -> None:
         """What was sent inside of that tool call is not sent: a stub answers the call."""
@@ -234,15 +241,33 @@ class Exchanges:
 
     def _forms(self, request: Request) -> Iterator[Form]:
         """As it is, then as recordings have it that were made from traces."""
-        yield self._form(request)
-        if self._unknown and self._is_model(request):
-            for unknown in self._unknown:
-                yield derived_form(request, unknown, self._rules)
+        made = self._unknown if self._unknown and self._is_model(request) else ()
+        if not made or self._are_sent():
+            yield self._form(request)
+        for unknown in made:
+            yield derived_form(self._talk(request), unknown)
+
+    def _are_sent(self) -> bool:
+        """Whether there are calls of models that were sent as they stand."""
+        if self._sent is None:
+            sent = (entry.exchange.request for entry in self._entries if entry.exchange.derived is None)
+            self._sent = any(map(self._is_model, sent))
+        return self._sent
+
+    def _talk(self, request: Request) -> ModelRequest:
+        """What a request says; that of the one that is being looked for is kept."""
+        if self._heard is None or self._heard[0] is not request:
+            self._heard = request, talk_of(request, self._rules)
+        return self._heard[1]
 
     def _recorded_form(self, entry: Entry) -> Form:
         """Recordings of other libraries, and of earlier versions, may hold what is taken out of today's request."""
         request, unknown = redacted(entry.exchange.request), entry.exchange.derived
-        return self._form(request) if unknown is None else derived_form(request, unknown, self._rules)
+        if unknown is None:
+            return self._form(request)
+        talk = talk_of(request, self._rules)
+        entry.told = replace(talk, system=(), messages=())
+        return derived_form(talk, unknown)
 
     def _key(self, entry: Entry) -> Hashable:
         if entry.key is None:
