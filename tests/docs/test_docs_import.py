@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_statebase.importers.modelcalls.making import REASONS as MODEL_REASONS
 from pytest_statebase.importers.spans.reasons import REASONS
 from pytest_statebase.importers.traced import SOURCES
 
@@ -14,7 +15,11 @@ PAGE = (Path(__file__).parents[2] / "docs" / "import.md").read_text(encoding="ut
 SETTING = re.compile(r"[A-Z]{4,}(?:_[A-Z]+)+(?:=\w+)?|@\w+(?:\([^)]*\))?|\w+=\w+")
 
 
-@pytest.mark.parametrize("kind", REASONS)
+OTHERS = ("no-turns", "no-conversation", "own-errors", "no-attachments", "no-events")
+"""Of tapes, caches and logs."""
+
+
+@pytest.mark.parametrize("kind", [*REASONS, *MODEL_REASONS, *OTHERS])
 def test_a_reason_is_documented(kind: str) -> None:
     assert f"| `{kind}` |" in PAGE
 
@@ -25,7 +30,7 @@ def test_what_would_mend_it_is_documented(kind: str) -> None:
     assert [setting for setting in settings if setting not in PAGE] == []
 
 
-@pytest.mark.parametrize("source", [source.format for source in SOURCES])
+@pytest.mark.parametrize("source", [*(source.format for source in SOURCES), "openai", "tapeagents", "inspect_ai"])
 def test_a_format_is_documented(source: str) -> None:
     assert f"`{source}`" in PAGE
 

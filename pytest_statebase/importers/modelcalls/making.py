@@ -38,7 +38,7 @@ _FINISHES: Mapping[str, Finish] = {
 }
 _READ = ("input_tokens", "prompt_tokens", "input", "promptTokens", "inputTokens", "prompt", "promptTokenCount")
 _WRITTEN = ("output_tokens", "completion_tokens", "output", "completionTokens", "outputTokens", "completion")
-_REASONS = {
+REASONS = {
     "no-messages": ("no messages were recorded", "no-content"),
     "no-answer": ("no answer was recorded", "no-content"),
     "cut-messages": ("the messages were cut off", "truncated"),
@@ -88,7 +88,7 @@ def model_calls(generations: Iterable[tuple[Span, int, int | None]]) -> Made:
 
 
 def _reason(kind: str, tracer: str, share: str) -> Reason:
-    text, like = _REASONS[kind]
+    text, like = REASONS[kind]
     remedy = "" if like is None else reason(like, tracer).remedy
     return Reason(kind, f"{share} model calls cannot be replayed: {text}", remedy)
 
