@@ -272,10 +272,12 @@ def _phones(text: str) -> Iterator[Spot]:
 
 def _told(text: str) -> Iterator[Spot]:
     """What a sentence says to be a password, a PIN or somebody's number."""
-    for match in _PHONE_TOLD.finditer(text):
+    for match in _PHONE_TOLD.finditer(text) if _SEVEN.search(text) else ():
         number = _phone(match["number"])
         if number and not _DATE.match(match["number"]):
             yield Spot(Kind.PHONE, match.start("number"), match.end("number"), number, _is_reserved(number))
+    if TOLD_SIGN.search(text) is None:
+        return
     for match in _TOLD.finditer(text):
         value = match["value"].rstrip(".,;:!?)")
         if len(value) > 3 and _ODD.search(value) and not value.startswith((REDACTED, "~~", "http", "$", "{")):
@@ -284,6 +286,12 @@ def _told(text: str) -> Iterator[Spot]:
         yield Spot(Kind.SECRET, match.start("value"), match.end("value"), match["value"])
 
 
+_SEVEN = re.compile(r"\d(?:[ ().\-/]{0,2}\d){6}")
+TOLD_SIGN: Final = re.compile(
+    r"[Pp](?:ass|in)|P(?:ASS|IN)|[Kk](?:ey|ennw)|KEY|[Ss]e(?:cret|curity)|SECRET|[Tt](?:oken|an)|T(?:OKEN|AN)|"
+    r"[Cc](?:ode|ontrase|v[cv])|C(?:ODE|V[CV])|OTP|[Oo]tp|[Mm]ot de"
+)
+"""One of these is in every sentence that tells a secret."""
 _DATE = re.compile(r"(?:19|20)\d\d[-/.]?[01]\d[-/.]?[0-3]\d")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from ..cassette.fields import Hider, put
-from ..cassette.personal import Kind, field_spots, is_no_value, name_spots, personal_spots
+from ..cassette.personal import TOLD_SIGN, Kind, field_spots, is_no_value, name_spots, personal_spots
 from ..cassette.secrets import FORMATS, SCHEME
 from .options import Rule
 from .tokens import TOKEN
@@ -18,9 +18,6 @@ _SHORTEST = 6
 _SURE = 8
 _UNESCAPES = 4
 _PERSONAL = re.compile(r"@|%40|\d[\d .()/+-]{5}")
-_TOLD = re.compile(
-    r"[Pp](?:ass|in|wd)|PIN|PASS|[Ss]ecret|[Tt]oken|[Kk]ey|[Cc]ode|kennwort|contrase|OTP|TAN|CV[VC]|[Cc]v[vc]|otp"
-)
 _ODD = re.compile(r"[\d!@#$%^&*]")
 
 
@@ -72,7 +69,7 @@ class Hiding(Hider):
     def more(self, text: str) -> str:
         for rule in self.rules:
             text = put(text, self._by_rule(rule, text))
-        if _PERSONAL.search(text) is None and (_ODD.search(text) is None or _TOLD.search(text) is None):
+        if _PERSONAL.search(text) is None and (_ODD.search(text) is None or TOLD_SIGN.search(text) is None):
             return text
         text = put(text, self._fields(text))
         return put(text, self._personal(text))

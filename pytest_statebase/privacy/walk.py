@@ -23,7 +23,8 @@ from ..values import ABSENT, TypedData, fields_of
 from .hiding import Hiding
 from .tokens import MARK, TOKEN
 
-_SIGNS: Final = re.compile(r"""[@=~%"'\\<:]|\d[\d .()/+-]{5}|[A-Z]{2}\d\d""")
+_SIGNS: Final = re.compile(r"""[@=~%"'\\<:]|(?<![\d-])(?!\d{4}-\d\d-\d\d(?![\d-]))\d[\d .()/+-]{5}|[A-Z]{2}\d\d""")
+"""A date by itself is none."""
 _WORDS: Final = re.compile(
     r"[Pp](?:ass|in|wd)|PIN|PASS|[Ss]ecret|SECRET|[Tt]oken|TOKEN|[Kk]ey|KEY|[Bb]earer|BEARER|[Bb]asic|[Cc]ode|[Cc](?:ontrase|v[cv])|OTP|TAN|CV[CV]|otp|[Kk]ennw|login"
 )
