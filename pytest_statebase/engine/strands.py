@@ -66,6 +66,12 @@ def recording_strands(strand: Strand | None = None) -> Iterator[None]:
             _current.reset(token)
 
 
+def record_from_here(strand: Strand) -> None:
+    """From now on `strand` is the one that goes on in this context."""
+    strand.owner = strand.owner or _here()
+    _current.set(strand)
+
+
 def current_strand() -> Strand:
     """The strand that this code is part of."""
     strand, owner = _current.get(), _here()

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..engine.handlers import watch_from_here
 from ..events import (
     Event,
     MemoryAdded,
@@ -167,7 +166,7 @@ class Service:
             return self._begin_turn(name)
         if begins:
             found.begins_again()
-        watch_from_here(found)
+        found.from_here()
         return found
 
     def _sure(self, name: str, turn: Turn) -> Turn | None:
@@ -194,7 +193,7 @@ class Service:
                 self._close(one)
             if not is_aside:
                 here.set(session)
-                watch_from_here(turn)
+                turn.from_here()
         return turn
 
     def _close(self, turn: LoggedTurn) -> None:

@@ -10,10 +10,10 @@ from types import FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..engine.agents import AgentReply, as_reply
-from ..engine.handlers import Watcher, own_handler, watching
+from ..engine.handlers import Watcher, own_handler, watch_from_here, watching
 from ..engine.patches import tool_of
 from ..engine.snapshot import raw_error_record, snapshot
-from ..engine.strands import Strand, recording_strands
+from ..engine.strands import Strand, record_from_here, recording_strands
 from ..engine.tool import Tool
 from ..engine.trampoline import kind_of
 from ..events import (
@@ -242,6 +242,11 @@ class Turn(Watcher):
     def _take_place(self, stack: ExitStack) -> None:
         stack.enter_context(watching(self))
         stack.enter_context(recording_strands(self._strand))
+
+    def from_here(self) -> None:
+        """What runs in this context from now on belongs to the turn."""
+        watch_from_here(self)
+        record_from_here(self._strand)
 
     def close(self, error: BaseException | None = None, *, interrupted: bool = False) -> None:
         """The turn is over. error: what the agent raised; one that only ends it (a cancellation) interrupts it."""

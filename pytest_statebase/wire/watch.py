@@ -34,7 +34,7 @@ class Watch:
     def sight(self, head: Head) -> Sight | None:
         """A look at the request that begins; None where it passes unseen."""
         try:
-            request = Request(*head())
+            request = _request(head)
             told = self.begun(request)
             return None if told is None else Sight(request, told, self.broken, self.most)
         except Exception as error:
@@ -59,7 +59,7 @@ class Sight:
     def head(self, head: Head) -> None:
         """This is what the request says of itself, now that all of it is known."""
         try:
-            self._request = Request(*head())
+            self._request = _request(head)
         except Exception as error:
             self._fail(error)
 
@@ -111,6 +111,16 @@ class Sight:
     def _fail(self, error: Exception) -> None:
         self._told = None
         _quietly(self._broken, error)
+
+
+def _request(head: Head) -> Request:
+    """A request of plain texts: clients have texts of their own kinds."""
+    method, url, headers = head()
+    return Request(_plain(method), _plain(url), tuple((_plain(name), _plain(value)) for name, value in headers))
+
+
+def _plain(text: str) -> str:
+    return text if type(text) is str else str.__str__(text)
 
 
 def _quietly(broken: Callable[[Exception], None], error: Exception) -> None:

@@ -138,6 +138,8 @@ def test_a_request_goes_over_the_wire_as_it_does_unwatched(client: Client, wire:
     )
     assert (answer.status, answer.reason, answer.body, answer.cut) == (200, "OK", b"ok", None)
     assert [(one.method, one.url) for one in seen.begun] == [(request.method, request.url)]
+    texts = [request.method, request.url, *(text for header in request.headers + answer.headers for text in header)]
+    assert {type(text) for text in texts} == {str}
 
 
 def _parts() -> Iterator[bytes]:

@@ -15,9 +15,11 @@ import httpx
 import pytest
 import requests
 from capturing import Listed, listed
+from click.testing import CliRunner
 
 from pytest_statebase import capture, load_cassette, record_session, replay
 from pytest_statebase.cassette import Plan, write_http, write_plan, write_record
+from pytest_statebase.cli import main
 from pytest_statebase.frames import TurnClosed
 from pytest_statebase.journal import read_sessions
 from pytest_statebase.recorder import turns
@@ -226,6 +228,45 @@ def test_bodies_are_decoded_and_cleaned_on_their_way_to_the_disk(tmp_path: Path)
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert KEY.encode() not in written
     assert b"hello" in written
+
+
+@pytest.mark.parametrize("client", ["httpx", "requests", "aiohttp"])
+def test_what_was_captured_replays_without_the_server(tmp_path: Path, client: str) -> None:
+    events = [b'data: {"text": "%d"}\n\n' % number for number in range(3)]
+
+    def script(got: Any) -> Any:
+        return chunks(*events) if got.target == "/sse" else plain(gzip.compress(got.body), "content-encoding: gzip")
+
+    async def by_aiohttp(words: str) -> bytes:
+        async with aiohttp.ClientSession() as session:
+            async with session.post(f"{url}/echo", json={"words": words}) as echo:
+                said = await echo.read()
+            async with session.get(f"{url}/sse") as stream:
+                return said + b"".join([chunk async for chunk in stream.content.iter_any()])
+
+    def agent(session_id: str, user_input: str) -> str:
+        if client == "aiohttp":
+            return asyncio.run(by_aiohttp(user_input)).decode()
+        module: Any = httpx if client == "httpx" else requests
+        said = module.post(f"{url}/echo", json={"words": user_input}).content
+        return str((said + module.get(f"{url}/sse").content).decode())
+
+    with serving(script) as server, capture(tmp_path / "captured") as recording:
+        url = server.url
+        for words in ("one", "two"):
+            recording.agent(agent)("s1", words)
+    done = CliRunner().invoke(main, ["import", str(tmp_path / "captured"), "--out", str(tmp_path / "fixtures")])
+    assert done.exit_code == 0, done.output
+
+    result = replay(load_cassette(tmp_path / "fixtures" / "s1.session.yaml"), agent)
+    assert result.verdicts == {"unchanged": 2}
+    (captured,) = read_sessions([tmp_path / "captured"])
+    assert [(one.turn, one.request.parts.path) for one in captured.exchanges] == [
+        (1, "/echo"),
+        (1, "/sse"),
+        (2, "/echo"),
+        (2, "/sse"),
+    ]
 
 
 def test_nothing_is_decoded_in_the_agents_thread(journal: Listed) -> None:

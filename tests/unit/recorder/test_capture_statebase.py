@@ -253,7 +253,9 @@ def test_threads_that_serve_one_session_after_the_other(bench: Bench) -> None:
 
     for name in names:
         assert [said(turn) for turn in journal.turns(name)] == [(name, "ok")] * 2
-        assert [call.arguments for call in journal.calls(name)] == [{"item": name}] * 2
+        assert [(call.arguments, call.step, call.after) for call in journal.calls(name)] == [
+            ({"item": name}, 1, None)
+        ] * 2
 
 
 def test_an_operators_rollback_stands_between_turns(bench: Bench) -> None:
