@@ -44,6 +44,16 @@ _VARIABLE = "PYTEST_STATEBASE_CAPTURE"
     help="Which others are kept as well; several times.",
 )
 @click.option("--slow", default=10.0, show_default=True, type=click.FloatRange(0), help="Seconds: a slow turn.")
+@click.option(
+    "--privacy",
+    type=click.Choice(["default", "strict"]),
+    default="default",
+    show_default=True,
+    help="strict: keep the fields of --keep-field alone.",
+)
+@click.option(
+    "--keep-field", multiple=True, metavar="NAME", help="A field that is kept with --privacy strict; several times."
+)
 @click.option("--http/--no-http", default=True, help="Whether HTTP and model calls of turns are kept.")
 @click.option("--api-host", multiple=True, metavar="HOST", help="A further host of StateBase; several times.")
 @click.option("--strict", is_flag=True, help="Do not run the program where the capture cannot begin.")
@@ -55,7 +65,8 @@ def command(program: tuple[str, ...], strict: bool, **given: Any) -> None:
 
     A session is what calls of the agent have in common that are handed the same id. An agent on StateBase needs no
     --agent: its requests tell of sessions and turns. What is left out is taken from the ini keys statebase_agent,
-    statebase_tools and statebase_api_hosts of the project around the current directory.
+    statebase_tools and statebase_api_hosts of the project around the current directory; what is redacted beside secrets
+    and personal data say statebase_redact and statebase_secrets.
 
     Exit code, signals, stdin and stdout are the program's own. What goes wrong in capturing is told in one line on
     stderr, and the program runs without.
@@ -72,19 +83,17 @@ def command(program: tuple[str, ...], strict: bool, **given: Any) -> None:
 
 def _settings(given: dict[str, Any], strict: bool) -> dict[str, Any]:
     from ..events import timestamp
-    from ..recorder.boot import modules_of
-    from ..wire.hosts import api_hosts
+    from ..privacy import rules_from
+    from ..recorder.boot import OPTIONS, modules_of
+    from ..recorder.capture import capture
 
     project = find_project()
     agent = given["agent"] or project.text("statebase_agent")
     tools = list(given["tools"]) or [name for line in project.lines("statebase_tools") for name in line.split()]
-    hosts = list(given["api_host"]) or project.words("statebase_api_hosts")
-    api_hosts(hosts)
     if agent and not all(agent.partition(":")):
         raise OptionError(f"--agent {agent!r} names no entry point.", remedy="Write module:function.")
     out = given["out"].absolute()
-    out.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return {
+    settings = {
         "home": str(Path(__file__).parents[2]),
         "pid": os.getpid(),
         "began": timestamp(),
@@ -92,14 +101,19 @@ def _settings(given: dict[str, Any], strict: bool) -> dict[str, Any]:
         "agent": agent,
         "places": {name: given[name] for name in ("session", "input", "output")},
         "tools": tools,
-        "sample": given["sample"],
-        "keep": list(given["keep"]),
-        "slow": given["slow"],
-        "http": given["http"],
-        "api_hosts": hosts,
+        "secrets": project.words("statebase_secrets"),
+        "redact": project.lines("statebase_redact"),
         "modules": modules_of(agent, tools),
         "strict": strict,
+        **{name: given[name] for name in ("sample", "slow", "privacy", "http")},
+        "keep": list(given["keep"]),
+        "keep_fields": list(given["keep_field"]),
+        "api_hosts": list(given["api_host"]) or project.words("statebase_api_hosts"),
     }
+    rules_from(settings["redact"])
+    capture(out, **{name: settings[name] for name in OPTIONS})
+    out.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return settings
 
 
 def _environment(settings: dict[str, Any], environment: dict[str, str]) -> dict[str, str]:

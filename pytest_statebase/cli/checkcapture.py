@@ -34,6 +34,10 @@ _LOST: Final[Mapping[str, str]] = {
 _TROUBLES: Final[Mapping[str, str]] = {
     **_LOST,
     "uncopied": "Have tools return plain data: locks, sockets, open files and the like cannot be stored.",
+    "http": "Have the agent read what it asked for before its turn ends.",
+    "no turn": "Have the agent add its turns in StateBase, or mark its entry point.",
+    "request": "Tell CaptureMiddleware where requests have the user's words: input=….",
+    "reply": "Only answers up to 4 MB are kept, and none that a server sends as a file.",
     "status": "Make room on the disk, or give the directory a place that can be written.",
 }
 _ELSE = "The log of pytest_statebase.capture has it; the agent itself was not disturbed."

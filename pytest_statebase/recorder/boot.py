@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+from ..cassette.redaction import set_secret_names
 from ..engine.agents import ENTRY_POINTS
 from ..engine.asked import Entry
 from ..errors import AgentError
-from ..journal.status import read_statuses
 from ..wire.imports import listen
 from ..wire.intercept import CLIENTS
 from .capture import Recording, capture
 
 _ALWAYS = (*CLIENTS, "pytest_statebase.recorder.capture")
 """Before these are imported a capture has to be there: HTTP clients, and what the code itself marks turns with."""
-_seen: set[str] = set()
-"""Modules of entry points that were imported in this process."""
+OPTIONS = ("sample", "keep", "slow", "privacy", "keep_fields", "http", "api_hosts")
+"""Settings that are options of `capture`."""
 
 
 def modules_of(agent: str | None, tools: list[str]) -> list[str]:
@@ -40,8 +41,11 @@ def begin(settings: Mapping[str, Any]) -> None:
 
     Raises OptionError for settings that mean nothing.
     """
-    options = {name: settings[name] for name in ("sample", "keep", "slow", "http", "api_hosts")}
-    recording = capture(settings["out"], **options).start()
+    # Loaded now: what is loaded while a program ends by Ctrl-C may change its exit code.
+    importlib.import_module("..privacy.frames", __package__)
+    options = {name: settings[name] for name in OPTIONS}
+    set_secret_names(settings["secrets"])
+    recording = capture(settings["out"], redact=_rules(settings["redact"]), **options).start()
     for pattern in settings["tools"]:
         if not pattern.startswith("mcp:"):
             _when_imported(_modules(pattern), _watch(recording, pattern))
@@ -49,6 +53,14 @@ def begin(settings: Mapping[str, Any]) -> None:
     if agent:
         attaching = _Attaching(recording, agent, Entry(**settings["places"]), is_strict=settings["strict"])
         _when_imported([agent.partition(":")[0]], attaching)
+
+
+def _rules(lines: list[str]) -> Any:
+    if not lines:
+        return None
+    from ..privacy import RedactionOptions, rules_from
+
+    return RedactionOptions(rules=rules_from(lines))
 
 
 def _when_imported(names: list[str], action: Callable[[ModuleType], None]) -> None:
@@ -79,7 +91,6 @@ class _Attaching:
 
     def __call__(self, module: ModuleType) -> None:
         """Told of the module. Raises AgentError where there is no entry point, if that is to end the program."""
-        _seen.add(module.__name__)
         try:
             self._recording.attach(_function(self._name, module), self._entry)
         except AgentError as error:
@@ -105,26 +116,6 @@ def _function(name: str, module: ModuleType) -> FunctionType:
         if isinstance(found, FunctionType):
             return found
     raise AgentError(f"{name} is no entry point of an agent", remedy="Name a function, or an object that is called.")
-
-
-def tell(settings: Mapping[str, Any]) -> None:
-    """Say what became of it when the program is over: in one line, and what to give where nothing was captured."""
-    found = [one for one in read_statuses(settings["out"]) if str(one.get("started", "")) >= settings["began"]]
-    turns = sum(int(one["kept"].get("turns", 0)) for one in found if "kept" in one)
-    lost = sum(int(one["lost"]["turns"]) for one in found if "lost" in one)
-    if turns or lost:
-        say(f"{turns:,} turn{'' if turns == 1 else 's'} in {settings['out']}" + (f", {lost:,} lost" if lost else ""))
-        return
-    say(f"nothing was captured: {_why(settings['agent'])}.")
-
-
-def _why(agent: str | None) -> str:
-    if not agent:
-        return "no agent was named, and no request to StateBase told of a turn; give --agent module:function"
-    module = agent.partition(":")[0]
-    if module in _seen:
-        return f"{agent} was not called, or none of its sessions is of the sample"
-    return f"{module} was not imported in this process; give --agent as the program imports it"
 
 
 def say(text: str) -> None:

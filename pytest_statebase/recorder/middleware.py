@@ -223,12 +223,23 @@ class _Visit:
 
     def _answered(self, turn: Turn) -> None:
         """Raises ServiceError where what was sent is no reply, as the agent does when it is replayed."""
-        if self._status is None or not self._is_readable or self._got.is_cut:
+        answer: ServiceAnswer | None = None
+        request = ""
+        try:
+            answer, request = self._answer(), f"{self._scope['method']} {self._target()}"
+        except Exception as error:
+            self._recording.failed("reply", error)
+        if answer is not None:
+            turn.reply(self._reading.reply(request, answer))
+
+    def _answer(self) -> ServiceAnswer | None:
+        if self._status is None:
+            return None
+        if not self._is_readable or self._got.is_cut:
             self._recording.trouble("reply", _NO_REPLY)
-            return
+            return None
         found = settled(Response(self._status, "", self._headers, self._got.taken()), MOST)
-        answer = ServiceAnswer(found.status, {name.lower(): value for name, value in found.headers}, found.body)
-        turn.reply(self._reading.reply(f"{self._scope['method']} {self._target()}", answer))
+        return ServiceAnswer(found.status, {name.lower(): value for name, value in found.headers}, found.body)
 
     def _guarded(self, action: Callable[[], None]) -> None:
         try:

@@ -70,12 +70,42 @@ class _There:
 
 
 def _tell(settings: dict[str, Any]) -> None:
-    """At the end of the program itself, not of its children: what was captured."""
-    if os.getpid() == settings["pid"]:
-        try:
-            _boot(settings).tell(settings)
-        except Exception as error:
-            _failed({}, error)
+    """At the end of the program itself, not of its children: what was captured, or what to give.
+
+    It loads nothing: what is loaded while a program ends by Ctrl-C may change its exit code.
+    """
+    if os.getpid() != settings["pid"]:
+        return
+    try:
+        turns, lost = _counted(settings["out"], settings["began"])
+        told = f"{turns:,} turn{'' if turns == 1 else 's'} in {settings['out']}" + (f", {lost:,} lost" if lost else "")
+        if not turns and not lost:
+            told = f"nothing was captured: {_why(settings['agent'])}."
+        print(f"pytest-statebase capture: {told}", file=sys.stderr, flush=True)
+    except Exception:  # whatever it is, the program is over
+        return
+
+
+def _counted(directory: str, began: str) -> tuple[int, int]:
+    """The turns that the processes of this program have kept and lost."""
+    kept = lost = 0
+    for name in sorted(os.listdir(directory)):
+        if name.endswith(".status") and not name.startswith("."):
+            with open(os.path.join(directory, name), encoding="utf-8") as file:
+                status = json.load(file)
+            if str(status.get("started")) >= began:
+                kept += int(status["kept"].get("turns", 0))
+                lost += int(status["lost"]["turns"])
+    return kept, lost
+
+
+def _why(agent: str | None) -> str:
+    if not agent:
+        return "no agent was named, and no request to StateBase told of a turn; give --agent module:function"
+    module = agent.partition(":")[0]
+    if module in sys.modules:
+        return f"{agent} was not called, or none of its sessions is of the sample"
+    return f"{module} was not imported in this process; give --agent as the program imports it"
 
 
 def _begin() -> None:

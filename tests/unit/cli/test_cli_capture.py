@@ -104,6 +104,20 @@ def test_settings_of_the_project(here: Path) -> None:
     assert [len(turn.calls) for turn in session.ledger.turns] == [1, 1]
 
 
+def test_what_is_redacted_is_what_the_project_says(here: Path) -> None:
+    ini = "[pytest]\nstatebase_redact = customer = CUST-\\d+\nstatebase_secrets = order\n"
+    (here / "pytest.ini").write_text(ini, encoding="utf-8")
+    run(here, "--agent", "shop_agent:answer", "--tools", "shop_tools:*", "--", *PYTHON, "script.py", stdin="CUST-77")
+    written = b"".join(path.read_bytes() for path in (here / "captured").iterdir())
+    assert b"s1" in written
+    assert b"CUST-77" not in written
+    strict = ["--privacy", "strict", "--keep-field", "total", "--out", "strictly"]
+    run(here, *strict, "--agent", "shop_agent:answer", "--tools", "shop_tools:*", "--", *PYTHON, "script.py", stdin="x")
+    written = b"".join(path.read_bytes() for path in (here / "strictly").iterdir())
+    assert b"costs" not in written
+    assert b"42.5" in written
+
+
 def test_an_object_with_a_method_and_places(here: Path) -> None:
     code = "import asyncio, shop_agent; print(asyncio.run(shop_agent.agent.run('t1', text='x')))"
     done = run(
@@ -223,6 +237,7 @@ def test_it_says_what_to_give_where_nothing_was_captured(here: Path, args: list[
 PROBLEMS = {
     "no entry point": (["--agent", "shop_agent:nothing"], "shop_agent:nothing is no entry point of an agent"),
     "no name": (["--agent", "shop_agent"], "names no entry point"),
+    "no rule": (["--privacy", "default", "--keep-field", "x"], "keep_fields goes with privacy='strict'"),
     "no host": (["--api-host", "http://x"], "is no pattern of hosts"),
     "no directory": (["--out", "shop_tools.py/x"], "Not a directory"),
     "no parameter": (["--agent", "shop_agent:answer", "--input", "words"], "answer has no parameter 'words'"),

@@ -16,7 +16,9 @@ from pytest_statebase.cassette import Cassette
 from pytest_statebase.errors import AgentError
 from pytest_statebase.events import TurnAdded, TurnStarted
 from pytest_statebase.ledger import Ledger, SessionCreated, SessionEnded
+from pytest_statebase.recorder import middleware
 from pytest_statebase.recorder.capture import Recording, capture
+from pytest_statebase.values import ABSENT
 from tests import toy
 
 TOOLS = ["tests.toy:price"]
@@ -334,6 +336,23 @@ def test_a_request_without_the_users_words_is_no_turn(journal: Listed) -> None:
     for body in (b"", b"[1", b'{"session_id": "s"}', b"\xff\xfe", b'{"input": ' + b"[" * 100_000):
         assert Call(scope_of(), body).through(wrapped).body == b"{}"
     assert (journal.frames, journal.troubles) == ([], ["request"] * 5)
+
+
+def test_an_answer_that_is_too_long_or_a_file(journal: Listed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "MOST", 100)
+
+    async def long(scope: Any, receive: Any, send: Any) -> None:
+        await _body(receive)
+        await _send(send, 200, b"x" * 99, b"x" * 99, kind=b"text/plain")
+
+    async def file(scope: Any, receive: Any, send: Any) -> None:
+        await _body(receive)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.pathsend", "path": "/tmp/x"})
+
+    assert ask(CaptureMiddleware(long), "hi").body == b"x" * 198
+    assert ask(CaptureMiddleware(file), "hi").sent[-1]["type"] == "http.response.pathsend"
+    assert (journal.outputs(), journal.troubles) == ([ABSENT, ABSENT], ["reply", "reply"])
 
 
 def test_an_agent_that_speaks_first(journal: Listed) -> None:
