@@ -61,12 +61,20 @@ _SHORTEST = 6
 """Characters from which on an id is found inside of words, too: a shorter one may be a part of any word."""
 
 
+_WITHHELD = "withheld-"
+
+
 def _replacer(known: Mapping[str, str]) -> Callable[[str], str]:
     """All at once, so that no id is replaced inside what replaced another one; the longest wins."""
     pattern: re.Pattern[str] | None = None
+    # What stands for a withheld value stands for the whole of it.
+    whole = {replayed: recorded for replayed, recorded in known.items() if recorded.startswith(_WITHHELD)}
+    known = {replayed: recorded for replayed, recorded in known.items() if replayed not in whole}
 
     def in_text(text: str) -> str:
         nonlocal pattern
+        if text in whole:
+            return whole[text]
         if not any(replayed in text for replayed in known):
             return text
         if pattern is None:

@@ -354,11 +354,7 @@ class Pool:
         """Take placeholders for what the agent has in their places, if nobody gave them to it; path: `state`, say."""
         if not self._redactions.are_any:
             return
-        try:
-            pairs = list(pairs_in(recorded, replayed, self._redactions.kept, (path,)))
-        except RecursionError:  # what is nested so deeply is compared as it is
-            return
-        for kind, old, new in pairs:
+        for kind, old, new in pairs_in(recorded, replayed, self._redactions.kept, (path,)):
             is_free = old not in self.renames and new not in self._renamed_back
             if is_free and self._redactions.are_same(kind, old, new):
                 self.renames[old], self._renamed_back[new] = new, old

@@ -249,15 +249,25 @@ Pair = tuple[str, str, str]
 """A kind, a placeholder, and what stands in its place."""
 
 
-def pairs_in(recorded: Any, replayed: Any, kept: Kept | None = None, path: Path = ()) -> Iterator[Pair]:
-    """Placeholders of a recorded value with what stands in their places in a replayed one that is built alike."""
+def pairs_in(recorded: Any, replayed: Any, kept: Kept | None = None, path: Path = ()) -> list[Pair]:
+    """Placeholders of a recorded value with what stands in their places in a replayed one that is built alike.
+
+    None of what is nested too deeply, which is compared as it is.
+    """
+    try:
+        return list(_pairs(recorded, replayed, kept, path))
+    except RecursionError:
+        return []
+
+
+def _pairs(recorded: Any, replayed: Any, kept: Kept | None, path: Path) -> Iterator[Pair]:
     if isinstance(recorded, Mapping) and isinstance(replayed, Mapping):
         for key, item in recorded.items():
             if key in replayed:
-                yield from pairs_in(item, replayed[key], kept, (*path, key) if isinstance(key, str) else path)
+                yield from _pairs(item, replayed[key], kept, (*path, key) if isinstance(key, str) else path)
     elif isinstance(recorded, (list, tuple)) and isinstance(replayed, (list, tuple)) and len(recorded) == len(replayed):
         for one, other in zip(recorded, replayed, strict=True):
-            yield from pairs_in(one, other, kept, path)
+            yield from _pairs(one, other, kept, path)
     elif recorded != replayed:
         kept = None if kept is None or any(kept.holds(path[:end]) for end in range(1, len(path) + 1)) else kept
         ours, theirs = concealed(recorded, kept, path), concealed(replayed, kept, path)
