@@ -49,7 +49,7 @@ def test_traces_become_model_calls() -> None:
     derived = [one.derived or () for session in sessions(*TRACES) for one in session.exchanges]
     counts = {kind: sum(kind in one for one in derived) for kind in ("messages", "system", "tools", "provider")}
     print(f"{len(derived)} model calls; of them the trace does not tell: {counts}")
-    assert len(derived) == 37
+    assert len(derived) == 34
 
 
 def chat_of(request: Request) -> list[dict[str, Any]]:
