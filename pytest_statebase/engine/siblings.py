@@ -8,15 +8,17 @@ sessions contradict each other. Every such answer is marked.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..cassette import Cassette
+from ..cassette.placeholders import PLACEHOLDER
 from ..cassette.siblings import siblings_of
 from ..ledger import Ledger, ToolCalled
-from ..values import ABSENT, freeze
+from ..values import ABSENT, TypedData, freeze
 from .explain import show_call
 from .matching import Canonical
 from .reshape import reshaped
@@ -75,8 +77,9 @@ class Siblings:
 
     def _indexed(self) -> dict[Asked, SiblingAnswer]:
         answers: dict[Asked, SiblingAnswer] = {}
-        worlds = [self._reads(reshaped(one).ledger) for one in self.cassettes]
-        own = self._reads(self.own)
+        own = list(self._reads(self.own, {}))
+        here = dict(reversed(own))
+        worlds = [self._as_here(reshaped(one).ledger, here) for one in self.cassettes]
         volatile = set().union(*(_volatile(reads) for reads in (own, *worlds)))
         asked_here = {key for key, _ in own}
         for key, answer in (pair for reads in (own, *worlds) for pair in reads):
@@ -90,11 +93,25 @@ class Siblings:
                 self._shared.add(answer.call.tool)
         return answers
 
-    def _reads(self, ledger: Ledger) -> list[tuple[Asked, SiblingAnswer]]:
-        """The answered reads of one session, each with the writes before it."""
-        found: list[tuple[Asked, SiblingAnswer]] = []
+    def _as_here(self, ledger: Ledger, here: Mapping[Asked, SiblingAnswer]) -> list[tuple[Asked, SiblingAnswer]]:
+        """The reads of a sibling, its placeholders as this session has them where both were told the same.
+
+        Each session numbers its own: which of two are one value, only equal calls tell.
+        """
+        names = same_session(ledger.id, self.own.id)
+        back: dict[str, str] = {}
+        for key, answer in self._reads(ledger, names):
+            mine = here.get(key)
+            if mine is None or mine.outcome != answer.outcome:
+                continue
+            for new, old in zip(_placeholders(mine.call), _placeholders(answer.call), strict=True):
+                if old not in names and new not in back:
+                    names[old], back[new] = new, old
+        return list(self._reads(ledger, names))
+
+    def _reads(self, ledger: Ledger, names: Mapping[str, str]) -> Iterator[tuple[Asked, SiblingAnswer]]:
+        """The answered reads of one session, each with the writes before it; names: what to call otherwise."""
         world: World = ()
-        same_id = same_session(ledger.id, self.own.id)
         for turn in ledger.turns:
             numbers: Counter[str] = Counter()
             causes = {getattr(event, "during", None) for event in turn.events}
@@ -102,14 +119,40 @@ class Siblings:
                 numbers[call.tool] += 1
                 if call.during is not None:
                     continue
-                arguments = self.canonical(call.tool, rename(call.arguments, same_id), numbers[call.tool])
+                arguments = self.canonical(call.tool, rename(call.arguments, names), numbers[call.tool])
                 key = (call.tool, freeze(arguments))
                 if self.is_write(call.tool):
                     world = (*world, key)
                 elif index not in causes and (call.error is not None or call.result is not ABSENT):
-                    outcome = freeze([rename(call.result, same_id), call.error])
-                    found.append(((key, world), SiblingAnswer(call, ledger.id, turn.number, outcome)))
-        return found
+                    told = replace(call, result=rename(call.result, names))
+                    outcome = freeze([_neutral(told.result, []), call.error])
+                    yield (key, world), SiblingAnswer(told, ledger.id, turn.number, outcome)
+
+
+def _placeholders(call: ToolCalled) -> list[str]:
+    """Those of a call's result, each once."""
+    found: list[str] = []
+    _neutral(call.result, found)
+    return found
+
+
+def _neutral(value: Any, found: list[str]) -> Any:
+    """A value with its placeholders numbered as they come. found: is filled with them."""
+    if isinstance(value, str):
+        return PLACEHOLDER.sub(lambda match: _numbered(match, found), value)
+    if type(value) is dict:
+        return {key: _neutral(item, found) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)([_neutral(item, found) for item in value])
+    if type(value) is TypedData:
+        return TypedData(value.type, _neutral(dict(value.fields), found), value.kind)
+    return value
+
+
+def _numbered(match: re.Match[str], found: list[str]) -> str:
+    if match[0] not in found:
+        found.append(match[0])
+    return f"\0{match.lastgroup} {found.index(match[0])}\0"
 
 
 def same_session(sibling: str, own: str) -> dict[str, str]:
@@ -117,7 +160,7 @@ def same_session(sibling: str, own: str) -> dict[str, str]:
     return {sibling: own} if len(sibling) >= _LONG_ENOUGH else {}
 
 
-def _volatile(reads: list[tuple[Asked, SiblingAnswer]]) -> set[str]:
+def _volatile(reads: Iterable[tuple[Asked, SiblingAnswer]]) -> set[str]:
     """Tools that told one session different things with nothing written in between: a clock, a rate, a queue."""
     outcomes: dict[Any, Hashable] = {}
     return {answer.call.tool for key, answer in reads if outcomes.setdefault(key, answer.outcome) != answer.outcome}

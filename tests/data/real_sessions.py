@@ -23,6 +23,7 @@ from pytest_statebase.cassette import Cassette
 from pytest_statebase.cassette.plan import DIRECTORY, Plan, StubsFrom, ToolRules
 from pytest_statebase.cli import main as command_line
 from pytest_statebase.compare.model import Source
+from pytest_statebase.engine.redactions import concealed
 from pytest_statebase.importers import ImportedSession, import_file
 from pytest_statebase.ledger import ToolCalled
 from pytest_statebase.testing import Reenact
@@ -206,7 +207,7 @@ def _borrow(data: Path, work: Path, domain: str, agents: tuple[str, str], total:
                 total.misses += 1
             if call.source is Source.SIBLING:
                 total.answered += 1
-                total.wrong += freeze(call.result) != freeze(got.result)
+                total.wrong += freeze(concealed(call.result)[0]) != freeze(concealed(got.result)[0])
         total.contradicted += any("stubs_from" in warning for warning in result.warnings)
 
 
