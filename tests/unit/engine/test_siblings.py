@@ -163,6 +163,24 @@ def test_sessions_that_contradict_each_other_answer_nothing(pool: Pool, where: s
     assert "price(item='a') gave one result in turn 1 of" in warning
 
 
+def test_each_session_numbers_what_was_redacted_for_itself(pool: Pool) -> None:
+    ours, theirs = (f"email-{number}@{tag}.example.com" for number, tag in ((1, "0a0a0a0a"), (4, "0b0b0b0b")))
+    stranger = "email-5@0b0b0b0b.example.com"
+    path = pool.add("own", [("price", {"item": "a"}, {"seller": ours})])
+    pool.add("other", [("price", {"item": "a"}, {"seller": theirs}), ("price", {"item": "b"}, [theirs, stranger])])
+    (call,) = run(path, ("price", {"item": "b"})).turns[0].calls
+    assert call.source is Source.SIBLING
+    assert call.result == [ours, stranger]
+
+
+def test_values_that_were_not_redacted_are_compared(pool: Pool) -> None:
+    path = pool.add("own", [("price", {"item": "a"}, {"seller": "kim@mail.net"})])
+    pool.add("other", [("price", {"item": "a"}, {"seller": "lee@mail.net"}), PRICE_B])
+    result = run(path, ("price", {"item": "b"}))
+    assert result.turns[0].verdict == "unrecorded"
+    assert "`stubs_from` answers nothing" in result.warnings[-1]
+
+
 def test_ids_of_sessions_are_read_as_this_one(pool: Pool) -> None:
     path = pool.add("sess_a", [("stock", {"session": "sess_a"}, {"seen": "sess_a"})])
     more: Call = ("stock", {"session": "sess_b", "more": True}, {"seen": "sess_b"})
