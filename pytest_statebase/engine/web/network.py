@@ -26,6 +26,7 @@ from .inventions import Inventions, told_by
 from .modeldiff import ModelDifference, difference, nearest, parts_difference
 from .models import model_request
 from .options import WebOptions
+from .ownid import OwnId
 from .pending import Pending, ended_early
 from .pool import Exchanges, Found, Missed
 from .talk import talk_of
@@ -42,7 +43,7 @@ class Network:
     """Answers the requests of one fork from its recordings, or lets them go live where the options say so.
 
     first: the first turn that is replayed. ids: knows which ids the agent was given. pending: answers of live runs that
-    nobody has accepted yet.
+    nobody has accepted yet. own_id: reads the id of the fork as the session's.
     """
 
     def __init__(
@@ -53,8 +54,10 @@ class Network:
         first: int,
         pending: Pending | None,
         ids: Pool,
+        own_id: OwnId,
     ) -> None:
         self.web = web
+        self.own_id = own_id
         self.ids = ids
         self.rules = rules
         self.lock = threading.RLock()
@@ -108,7 +111,8 @@ class Network:
         Raises UnrecordedCall, at once and ever after in this turn, where nothing answers.
         """
         self.secrets = all_known(self.secrets, request)
-        clean = redacted(request, self.secrets)
+        asked = self.own_id(request)
+        clean = redacted(asked, self.secrets)
         entry = ReplayedRequest(clean.method, clean.address, run.turn.number, model=self.web.hosts.is_model(clean))
         run.observed.requests.append(entry)
         anew = self._is_asked_anew(entry.model) and not run.over
@@ -118,7 +122,7 @@ class Network:
             return self._live(request, entry, run)
         found = self.pool.find(clean, run.turn.number, run.clocks())
         if found is None and self.secrets:  # a recording in which a key of another request still stands
-            found = self.pool.find(redacted(request), run.turn.number, run.clocks())
+            found = self.pool.find(redacted(asked), run.turn.number, run.clocks())
         if found is not None:
             return self._take(found, entry, run)
         if self._may_go_live(entry.model) and not run.over:
@@ -133,7 +137,7 @@ class Network:
 
     def serves(self, request: Request, run: Ongoing) -> bool:
         """Whether there is something for this request in that very turn."""
-        clean = redacted(request)
+        clean = redacted(self.own_id(request))
         model = self.web.hosts.is_model(clean)
         if self._is_asked_anew(model) or self._may_go_live(model):
             return True
@@ -141,7 +145,7 @@ class Network:
 
     def peek(self, request: Request) -> Answer | None:
         """The recorded answer to a request that no turn is known to have made; None where there is none."""
-        found = self.pool.find(redacted(request, self.secrets), 0)
+        found = self.pool.find(redacted(self.own_id(request), self.secrets), 0)
         return None if found is None else found.answer
 
     def _take(self, found: Found, entry: ReplayedRequest, run: Ongoing) -> Answer:
@@ -187,7 +191,7 @@ class Network:
 
     def keep(self, exchange: Exchange, run: Ongoing) -> None:
         """Keep a live exchange, without its secrets, for whoever accepts what this run did."""
-        exchange = redacted_exchange(exchange, self.secrets)
+        exchange = redacted_exchange(replace(exchange, request=self.own_id(exchange.request)), self.secrets)
         with self.lock:
             run.observed.exchanges.append(exchange)
             self._learn(exchange.answer)

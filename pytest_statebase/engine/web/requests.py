@@ -45,9 +45,13 @@ class Requests:
         """What answers the requests; its recordings are read on first use."""
         if self._network is None:
             from .network import Network
+            from .ownid import OwnId
 
             fork = self._fork
-            self._network = Network(fork.cassette, fork.options.web, self._rules, fork.first, self._pending, fork.pool)
+            own_id = OwnId(fork.ledger.id, fork.recorded.id)
+            self._network = Network(
+                fork.cassette, fork.options.web, self._rules, fork.first, self._pending, fork.pool, own_id
+            )
         return self._network
 
     def recorded(self) -> tuple[Exchange, ...]:
