@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -19,6 +21,7 @@ from .capture import Recording, capture
 
 _ALWAYS = (*CLIENTS, "pytest_statebase.recorder.capture")
 """Before these are imported a capture has to be there: HTTP clients, and what the code itself marks turns with."""
+_DEADLY = {signal.SIGTERM, signal.SIGINT, getattr(signal, "SIGHUP", None), getattr(signal, "SIGQUIT", None)}
 OPTIONS = ("sample", "keep", "slow", "privacy", "keep_fields", "http", "api_hosts")
 """Settings that are options of `capture`."""
 
@@ -36,9 +39,10 @@ def _modules(pattern: str) -> list[str]:
     return [name] if colon else [".".join(parts[:size]) for size in range(1, len(parts))]
 
 
-def begin(settings: Mapping[str, Any]) -> None:
+def begin(settings: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None]) -> None:
     """Capture from now on; the agent and the tools as soon as their modules are imported.
 
+    tell: called where the process is about to end without `atexit`.
     Raises OptionError for settings that mean nothing.
     """
     # Loaded now: what is loaded while a program ends by Ctrl-C may change its exit code.
@@ -46,6 +50,7 @@ def begin(settings: Mapping[str, Any]) -> None:
     options = {name: settings[name] for name in OPTIONS}
     set_secret_names(settings["secrets"])
     recording = capture(settings["out"], redact=_rules(settings["redact"]), **options).start()
+    _end_before_signals(recording, lambda: tell(settings))
     for pattern in settings["tools"]:
         if not pattern.startswith("mcp:"):
             _when_imported(_modules(pattern), _watch(recording, pattern))
@@ -53,6 +58,24 @@ def begin(settings: Mapping[str, Any]) -> None:
     if agent:
         attaching = _Attaching(recording, agent, Entry(**settings["places"]), is_strict=settings["strict"])
         _when_imported([agent.partition(":")[0]], attaching)
+
+
+def _end_before_signals(recording: Recording, tell: Callable[[], None]) -> None:
+    """Have the capture end where a server that has shut down raises the signal that told it to.
+
+    By such a signal the process dies at once, and nothing that is registered for its end is done.
+    """
+    raise_signal = signal.raise_signal
+
+    @functools.wraps(raise_signal)
+    def raised(signalnum: int, /) -> None:
+        if signalnum in _DEADLY and signal.getsignal(signalnum) is signal.SIG_DFL:
+            with suppress(Exception):
+                recording.stop()
+                tell()
+        raise_signal(signalnum)
+
+    signal.raise_signal = raised
 
 
 def _rules(lines: list[str]) -> Any:

@@ -48,7 +48,7 @@ class _Trigger:
         if name not in self._names or self not in sys.meta_path:
             return None
         try:
-            _boot(self._settings).begin(self._settings)
+            _boot(self._settings).begin(self._settings, _tell)
         except Exception as error:
             _failed(self._settings, error)
         if name in sys.modules:  # it was needed on the way

@@ -20,6 +20,7 @@ import pytest
 
 import pytest_statebase
 from pytest_statebase.journal import CapturedSession, read_sessions
+from pytest_statebase.journal.status import read_statuses
 from pytest_statebase.statebase import LocalClient
 from pytest_statebase.statebase.app import Served
 
@@ -415,3 +416,18 @@ def test_a_service_under_load(here: Path, options: list[str]) -> None:
             {"order": f"{number}"},
             {"order": "1047"},
         ]
+
+
+@pytest.mark.parametrize("options", [[], ["--workers", "2"]], ids=["one process", "two workers"])
+def test_a_service_that_is_told_to_end_ends_the_capture(here: Path, options: list[str]) -> None:
+    """uvicorn shuts down, and then dies by the signal that told it to."""
+    with service(here, *options) as (url, process):
+        chats(url, 10)
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+        assert process.stderr is not None
+        assert f"20 turns in {here / 'captured'}" in process.stderr.read()
+    statuses = read_statuses(here / "captured")
+    assert statuses
+    assert all(status["ended"] for status in statuses)
+    assert sorted(sessions(here)) == sorted(f"s{number}" for number in range(10))
