@@ -15,6 +15,7 @@ from ..cassette.files import read_bytes
 from ..cassette.leaves import Leaf, leaves
 from ..cassette.personal import PLURALS, holds_secret, number_spots, of_somebody, spots
 from ..cassette.personal import Kind as Value
+from ..cassette.placeholders import Unredacted
 from ..cassette.redaction import redacted_exchange
 from ..cassette.yamlread import Document, parse
 from ..privacy.spots import with_rules
@@ -170,6 +171,9 @@ def _line(document: Document, leaf: Leaf) -> int:
     return document.marks.get(leaf.at, (document.line - 1, 0))[0] + 1
 
 
+_UNREDACTED = Unredacted()
+
+
 def _texts_of_http(exchanges: Iterable[Exchange]) -> Iterator[_Text]:
     for number, exchange in enumerate(exchanges, 1):
         request, answer = exchange.request, exchange.answer
@@ -183,7 +187,7 @@ def _texts_of_http(exchanges: Iterable[Exchange]) -> Iterator[_Text]:
             body = message.body.decode("utf-8", "replace")
             for text in (body, *joined_texts(body)):
                 yield _Text(text, "", f"{here}, {side} body", None, is_http=True)
-        if redacted_exchange(exchange) != exchange:
+        if redacted_exchange(exchange, hider=_UNREDACTED) != exchange:
             yield _Text(repr(exchange), "secret", here, None)
 
 

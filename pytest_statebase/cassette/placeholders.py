@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from .fields import REDACTED
-from .personal import QUOTED_AT, Kind, digits_of, iban_remainder, luhn
-from .secrets import prefix_of
+from .fields import REDACTED, Hider
+from .personal import QUOTED_AT, Kind, digits_of, iban_remainder, is_no_value, luhn
+from .secrets import SCHEME, prefix_of
 
 _AREAS = [area for area in range(201, 990) if area % 100 != 11 and area // 10 % 10 != 9 and area != 555]
 """Areas that there may be in North America: in each of them 100 numbers are nobody's."""
@@ -134,3 +134,17 @@ SIGNS: Final = (".example.com", f"{REDACTED}-", "withheld-", "4000", "555", "000
 def is_placeholder(text: str) -> bool:
     """Whether a text is what stands for a redacted value."""
     return PLACEHOLDER.fullmatch(text) is not None
+
+
+class Unredacted(Hider):
+    """Finds what is not redacted yet: placeholders stay as they are."""
+
+    __slots__ = ()
+
+    def secret(self, said: str) -> str:
+        scheme = SCHEME.match(said)
+        bare = said[scheme.end() :] if scheme else said
+        return said if is_no_value(bare) or is_placeholder(bare) else REDACTED
+
+    def number(self, said: str) -> str:
+        return said if said.startswith(_NUMBERS) else "0"
