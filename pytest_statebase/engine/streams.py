@@ -6,6 +6,7 @@ its end. Recordings made elsewhere have a list of chunks instead, or the one thi
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -144,7 +145,8 @@ class Watch:
                 try:
                     sent = yield chunk
                 except GeneratorExit:
-                    source.close()
+                    with self.around():
+                        source.close()
                     self.ended(True, None, None)
                     raise
                 except BaseException as error:
@@ -164,7 +166,7 @@ class Watch:
 
     async def through_async(self, source: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
         """`source`, watched."""
-        step: Callable[[], Awaitable[Any]] = source.__anext__
+        step: Callable[[], Awaitable[Any]] = lambda: _unhooked(source)  # noqa: E731
         try:
             while True:
                 with self.around():
@@ -173,7 +175,8 @@ class Watch:
                 try:
                     sent = yield chunk
                 except GeneratorExit:
-                    await source.aclose()
+                    with self.around():
+                        await source.aclose()
                     self.ended(True, None, None)
                     raise
                 except BaseException as error:
@@ -189,6 +192,19 @@ class Watch:
         except BaseException as error:
             self.ended(False, None, error)
             raise
+
+
+def _unhooked(source: AsyncGenerator[Any, Any]) -> Awaitable[Any]:
+    """The first step of an async generator of which the event loop does not get to know.
+
+    A loop that ends closes those that it knows all at once: the one outside is, and closes what is inside of it.
+    """
+    hooks = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(None, None)
+    try:
+        return source.__anext__()
+    finally:
+        sys.set_asyncgen_hooks(*hooks)
 
 
 def _later(function: Callable[[Any], Any], value: Any) -> Callable[[], Any]:

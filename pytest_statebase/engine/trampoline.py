@@ -12,11 +12,19 @@ _BODIES = {
     0: "        return dispatch_({call})\n",
     inspect.CO_COROUTINE: "        return await dispatch_({call})\n",
     inspect.CO_GENERATOR: "        return (yield from dispatch_({call}))\n",
-    # An async generator cannot delegate: what is sent, thrown or closed is handed on step by step.
+    # An async generator cannot delegate: what is sent, thrown or closed is handed on step by step. The event loop does
+    # not get to know of the one inside: when it ends, it would close both at once, which neither allows.
     inspect.CO_ASYNC_GENERATOR: """
+        import sys as sys_
         stream_ = dispatch_({call})
+        hooks_ = sys_.get_asyncgen_hooks()
+        sys_.set_asyncgen_hooks(None, None)
         try:
-            item_ = await stream_.__anext__()
+            step_ = stream_.__anext__()
+        finally:
+            sys_.set_asyncgen_hooks(*hooks_)
+        try:
+            item_ = await step_
             while True:
                 try:
                     sent_ = yield item_

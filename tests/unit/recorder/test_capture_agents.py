@@ -127,6 +127,46 @@ def test_a_reader_that_stops_cuts_the_reply(going: tuple[Listed, Recording]) -> 
     assert RAN == ["a"]
 
 
+def closing(session_id: str, user_input: str) -> Iterator[str]:
+    try:
+        yield tool("first")
+        yield tool("second")
+    finally:
+        tool("closed")
+
+
+async def closing_later(session_id: str, user_input: str) -> AsyncIterator[str]:
+    try:
+        yield tool("first")
+        yield tool("second")
+    finally:
+        await asyncio.sleep(0)
+        tool("closed")
+
+
+def test_what_an_agent_calls_as_its_stream_is_closed_is_its_own(going: tuple[Listed, Recording]) -> None:
+    journal, recording = going
+    stream = recording.agent(closing)("s", "a")
+    next(stream)
+    stream.close()  # type: ignore[attr-defined]
+    assert tools(journal) == ["first", "closed"]
+
+
+def test_a_stream_that_nobody_closed_is_closed_by_the_loop_as_ever(going: tuple[Listed, Recording]) -> None:
+    journal, recording = going
+    told: list[Any] = []
+
+    async def leave(stream: AsyncIterator[str]) -> AsyncIterator[str]:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context))
+        assert await stream.__anext__() == "FIRST"
+        return stream
+
+    left = [asyncio.run(leave(recording.agent(closing_later)("s", "a")))]
+    assert left
+    assert told == []
+    assert tools(journal) == ["first", "closed"]
+
+
 def test_async_chunks(going: tuple[Listed, Recording]) -> None:
     journal, recording = going
 
