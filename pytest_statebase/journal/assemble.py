@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..events import Content, Event, SessionCreated, SessionEnded, TurnStarted
-from ..frames import Between, SessionClosed, SessionCut, SessionOpened, TurnClosed, TurnOpened
+from ..frames import Between, Frame, SessionClosed, SessionCut, SessionOpened, TurnClosed, TurnOpened
 from ..ledger import Ledger
 from ..values import ABSENT
 from ..wire.exchange import Exchange
@@ -131,8 +131,7 @@ class _Facts:
         opened = [frame.created for frame in frames if isinstance(frame, SessionOpened)]
         self.created = _merged(opened) if opened else SessionCreated(session)
         self.closed = [frame for frame in frames if isinstance(frame, SessionClosed)]
-        rules = [frame.keep for frame in self.closed if frame.keep is not None]
-        self.keep = tuple(dict.fromkeys(rule for keep in rules for rule in keep)) if rules else None
+        self.keep = _keep(entries)
         self.cuts = [(entry.process, entry.time) for entry in entries if isinstance(entry.frame, SessionCut)]
         answered = {(entry.process, entry.frame.at) for entry in entries if isinstance(entry.frame, TurnClosed)}
         self.unanswered = [
@@ -142,6 +141,16 @@ class _Facts:
             and (entry.process, entry.frame.at) not in answered
             and not any(process == entry.process and time >= entry.time for process, time in self.cuts)
         ]
+
+
+def _keep(entries: list[Entry]) -> tuple[str, ...] | None:
+    """The rules that keep the session. None of them speaks against it only where all its processes were asked."""
+    in_order = sorted(entries, key=lambda entry: entry.number)
+    last: dict[int, Frame] = {entry.process: entry.frame for entry in in_order}
+    rules = [entry.frame.keep for entry in entries if isinstance(entry.frame, SessionClosed)]
+    found = tuple(dict.fromkeys(rule for keep in rules for rule in keep or ()))
+    asked = all(isinstance(frame, SessionClosed) and frame.keep is not None for frame in last.values())
+    return found if found or asked else None
 
 
 def _merged(opened: list[SessionCreated]) -> SessionCreated:

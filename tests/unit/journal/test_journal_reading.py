@@ -261,6 +261,13 @@ def test_the_rules_of_all_processes_count(tmp_path: Path) -> None:
     assert {one.id: one.keep for one in read(tmp_path)} == {"s": ("slow", "errors"), "t": (), "u": None}
 
 
+def test_a_process_that_was_never_asked_does_not_speak_against_a_session(tmp_path: Path) -> None:
+    write(tmp_path, [turn("killed", 1), turn("told", 1), SessionClosed("told", None, (), at(2)), opened("told")])
+    write(tmp_path, [turn("killed", 1, second=20), SessionClosed("killed", None, (), at(21))])
+    write(tmp_path, [turn("again", 1), SessionClosed("again", None, (), at(2)), turn("again", 2, second=20)])
+    assert {one.id: one.keep for one in read(tmp_path)} == {"killed": None, "told": None, "again": None}
+
+
 # --- Gaps
 
 
