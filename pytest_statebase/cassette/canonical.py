@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import UnstorableError
-from .parts import END, LIST, MAP, MAX_DEPTH, canonical_text, tag_part, text_part, word_part
+from .parts import END, LIST, MAP, MAX_DEPTH, MOST_BITS, canonical_text, tag_part, text_part, word_part
 from .tags import TYPED, UNORDERED, escape_surrogates, form_of
 
 _MAX_JSON_DEPTH = 100
@@ -58,6 +58,8 @@ class _Flattener:
         if kind is str:
             self.put_text(value)
         elif value is None or kind is bool or kind is int or kind is float:
+            if kind is int and value.bit_length() > MOST_BITS:
+                raise self.unstorable(f"an integer of {value.bit_length():,} bits has no form in a record")
             self.parts.append(word_part(value))
         elif kind is dict:
             self.begin(MAP, iter(value.items()), True)

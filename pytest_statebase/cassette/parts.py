@@ -13,6 +13,8 @@ from typing import Any
 
 MAX_DEPTH = 1000
 """Containers inside one another."""
+MOST_BITS = 13_000
+"""Of an integer: beyond, Python refuses to make a decimal text of it, and to read one."""
 MARK = "\0"
 MAP = MARK + "{"
 LIST = MARK + "["

@@ -27,6 +27,7 @@ from ..ledger import (
     TurnStarted,
 )
 from ..values import ABSENT
+from .parts import MOST_BITS
 
 Types = tuple[type, ...] | None
 
@@ -187,6 +188,8 @@ def check_fields(shape: Shape, fields: Mapping[str, Any]) -> None:
             raise MalformedError(f"`{name}` must be {_named(wanted) or 'no field'}, not {_shown(value)}", name)
         if type(value) is list and name in _OF:
             _check_items(name, value)
+        elif wanted is not None and type(value) is int and value.bit_length() > MOST_BITS:
+            raise MalformedError(f"`{name}` must be an integer of at most {MOST_BITS:,} bits", name)
 
 
 def _check_items(key: str, items: list[Any]) -> None:

@@ -5,38 +5,52 @@ from __future__ import annotations
 import copy
 import enum
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 from ..values import ABSENT, TypedData, Uncopied, copy_value, fields_of
 
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes})
-_SEQUENCES = frozenset({tuple, set, frozenset, deque})
+_SEQUENCES = frozenset({set, frozenset, deque})
 _MAX_CAUSES = 20
 _NOT_KEPT = frozenset({"args", "obj"})
 """Attributes of exceptions that are rebuilt from elsewhere, or lead to any object at all (`AttributeError.obj`)."""
 
 
+_MOST_PARTS = 1_000_000
+"""Parts of one value that are copied. A few lists that hold each other twice and again have more than fit anywhere."""
+
+
+class _TooManyPartsError(Exception):
+    pass
+
+
 def snapshot(value: Any) -> Any:
     """A copy of `value` that later changes do not reach; `Uncopied` in the place of each part that has no copy.
 
-    An object that cannot be copied as a whole is kept as data, field by field.
+    An object that cannot be copied as a whole is kept as data, field by field. `Uncopied` is all of a value of more
+    than a million parts.
     """
     try:
-        return _snapshot(value)
+        return _snapshot(value, [_MOST_PARTS])
     except RecursionError:
         return copy_value(value)
+    except _TooManyPartsError:
+        return Uncopied(type(value))
 
 
-def _snapshot(value: Any) -> Any:
+def _snapshot(value: Any, room: list[int]) -> Any:
+    """room: how many parts more may be copied."""
     kind = type(value)
     if kind in _ATOMS or value is ABSENT:
         return value
     if kind is dict:
-        return {key: _snapshot(item) for key, item in value.items()}
-    if kind is list:
-        return [_snapshot(item) for item in value]
+        _enter(value, room)
+        return {key: _snapshot(item, room) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        _enter(value, room)
+        return kind([_snapshot(item, room) for item in value])
     if issubclass(kind, BaseException):
         return _error_data(value, 0)
     try:
@@ -44,10 +58,16 @@ def _snapshot(value: Any) -> Any:
     except RecursionError:
         raise
     except Exception:  # what strangers' objects raise when they are not to be copied may be anything
-        return _piecemeal(kind, value)
+        return _piecemeal(kind, value, room)
 
 
-def _piecemeal(kind: type, value: Any) -> Any:
+def _enter(value: Collection[Any], room: list[int]) -> None:
+    room[0] -= len(value) + 1
+    if room[0] < 0:
+        raise _TooManyPartsError
+
+
+def _piecemeal(kind: type, value: Any, room: list[int]) -> Any:
     try:
         fields = None if issubclass(kind, (type, enum.Enum)) else fields_of(value)
     except RecursionError:
@@ -56,10 +76,11 @@ def _piecemeal(kind: type, value: Any) -> Any:
         return Uncopied(kind)
     if fields is not None:
         return TypedData(
-            f"{kind.__module__}:{kind.__qualname__}", {key: _snapshot(item) for key, item in fields.items()}
+            f"{kind.__module__}:{kind.__qualname__}", {key: _snapshot(item, room) for key, item in fields.items()}
         )
     if kind in _SEQUENCES:
-        return kind(_snapshot(item) for item in value)
+        _enter(value, room)
+        return kind(_snapshot(item, room) for item in value)
     return Uncopied(kind)
 
 

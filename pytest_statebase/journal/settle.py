@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from ..cassette.parts import MOST_BITS
 from ..cassette.shapes import BY_EVENT
 from ..cassette.tags import form_of, typed_data
 from ..events import Event
@@ -21,6 +22,9 @@ from .weight import LOADED
 MAX_DEPTH = 200
 """Containers inside one another; what is deeper is not stored."""
 
+MAX_PARTS = 1_000_000
+"""Parts of one frame; the rest is not stored: objects that hold each other twice and again have no end."""
+
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes, Uncopied})
 
 
@@ -29,15 +33,19 @@ class Settler:
 
     def __init__(self) -> None:
         self.uncopied = 0
+        self._parts = 0
         self._inside: set[int] = set()
         """The containers that lead here, by id: one of them again would have no end."""
 
     def value(self, value: Any) -> Any:
         kind = type(value)
+        self._parts += 1
+        if kind is int and value.bit_length() > MOST_BITS:
+            return self._not_stored(kind)
         if kind in _ATOMS or value is ABSENT:
             self.uncopied += kind is Uncopied
             return value
-        if id(value) in self._inside or len(self._inside) >= MAX_DEPTH:
+        if id(value) in self._inside or len(self._inside) >= MAX_DEPTH or self._parts > MAX_PARTS:
             return self._not_stored(kind)
         self._inside.add(id(value))
         try:
@@ -66,6 +74,8 @@ class Settler:
     def hashable(self, value: Any) -> Any:
         """A key or an element of a set: what reads back as data with fields cannot be one."""
         kind = type(value)
+        if kind is int and value.bit_length() > MOST_BITS:
+            return self._not_stored(kind)
         if kind in _ATOMS:
             return value
         if kind is tuple or kind is frozenset:

@@ -19,8 +19,6 @@ from .settle import MAX_DEPTH, Settler
 
 _MARK = "~"
 _MARKED = '{"~":'
-_INTEGER_BITS = 13_000
-"""Beyond, Python refuses to make a decimal text of an integer."""
 
 
 def _no_json(value: Any) -> Any:
@@ -57,10 +55,8 @@ def _is_plain(value: Any, text: str) -> bool:
 def _form(value: Any) -> Any:
     """The JSON form of a settled value."""
     kind = type(value)
-    if kind is str or value is None or kind is bool or kind is float:
+    if kind is str or value is None or kind is bool or kind is int or kind is float:
         return value
-    if kind is int:
-        return value if value.bit_length() < _INTEGER_BITS else {_MARK: ["!integer", hex(value)]}
     if kind is list:
         return list(map(_form, value))
     if kind is dict:
@@ -159,7 +155,6 @@ _BUILT: dict[tuple[str, type], Callable[[Any], Any]] = {
     **{(tag, dict): MAPPINGS[tag] for tag in ("!object", "!error", "!enum")},
     **{(tag, list): _of_pairs(MAPPINGS[tag]) for tag in ("!ordereddict", "!counter")},
     ("!dict", list): _dict,
-    ("!integer", str): lambda text: int(text, 16),
     ("!absent", str): lambda _: ABSENT,
     ("!uncopied", str): _uncopied,
 }

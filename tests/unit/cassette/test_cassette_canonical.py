@@ -70,6 +70,12 @@ def test_a_structure_gives_its_text_again(text: str) -> None:
     assert structure is None or json.dumps(structure) == text
 
 
+def test_an_integer_that_python_makes_no_text_of_is_refused_where_it_stands() -> None:
+    with pytest.raises(UnstorableError, match=r"result\.n: an integer of 16,610 bits"):
+        parts_of({"n": 10**5000}, path="result")
+    assert parts_of(10**3900) == ["\0" + "1" + "0" * 3900]
+
+
 @pytest.mark.parametrize(
     ("value", "where"),
     [

@@ -10,6 +10,7 @@ import enum
 import json
 import threading
 import uuid
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -455,3 +456,15 @@ def test_not_recorded_is_no_result() -> None:
     HAND[:] = ["live"]
     (turn,) = replay(Cassette.from_ledger(ledger), lambda user_input: str(give(0)), tools=TOOLS).turns
     assert turn.verdict == "unrecorded"
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_lists_that_hold_each_other_twice_and_again_are_not_copied(
+    monkeypatch: pytest.MonkeyPatch, kind: Callable[[list[Any]], Any]
+) -> None:
+    monkeypatch.setattr("pytest_statebase.engine.snapshot._MOST_PARTS", 1000)
+    bomb = kind(["x"])
+    for _ in range(60):
+        bomb = kind([bomb, bomb])
+    assert isinstance(snapshot(bomb), Uncopied)
+    assert snapshot(kind(["x"] * 999)) == kind(["x"] * 999)
