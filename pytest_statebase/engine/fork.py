@@ -93,6 +93,8 @@ class Fork(Delivery):
         self.clock_follows = False
         """The clock of a turn starts when the turn was recorded."""
         self._learnt = 0
+        self._recorded_calls: tuple[int, list[ToolCalled]] = (0, [])
+        """Of the turn that was asked for last."""
         self.requests = Requests(self, rules, pending)
         self.fence: Fence | None = None
         """What stands around the replay, for what its turns leave behind."""
@@ -208,7 +210,16 @@ class Fork(Delivery):
 
     def _enter(self, call: ReplayedCall) -> None:
         event = ToolCalled(call.tool, call.arguments, result=call.result, error=call.error, agent=call.agent)
+        if call.source is Source.RECORD and call.recorded_turn == call.turn and not call.repeated:
+            # A recorded model knows the call by them, and is asked again with the messages that hold it.
+            known = self._calls_of(call.turn)[call.recorded_index or 0]
+            event = replace(event, id=known.id, step=known.step)
         self.ledger.append(event)
+
+    def _calls_of(self, turn: int) -> list[ToolCalled]:
+        if self._recorded_calls[0] != turn:
+            self._recorded_calls = turn, self.recorded.turn(turn).calls
+        return self._recorded_calls[1]
 
     def _find(self, call: ReplayedCall, canonical: Any, run: Ongoing, live: Callable[[], Any] | None) -> None:
         self._learn()

@@ -62,6 +62,27 @@ def test_parameters_are_handed_by_name() -> None:
     assert [message["role"] for message in seen[1]["messages"]] == ["user", "assistant", "tool", "assistant", "user"]
 
 
+def test_messages_hold_the_calls_of_replayed_turns_as_the_recorded_model_made_them() -> None:
+    ledger = Ledger([SessionCreated("sess_1")])
+    for number in (1, 2):
+        ledger.append(TurnStarted(number, {"type": "text", "content": f"say {number}"}))
+        for order in "ab":
+            ledger.append(ToolCalled("look", {"n": order}, result=order, step=1, id=f"call_x{order}"))
+        ledger.append(TurnAdded({"type": "text", "content": "done"}))
+    seen: list[list[dict[str, Any]]] = []
+
+    def agent(messages: list[dict[str, Any]], tools: Any) -> str:
+        seen.append(messages)
+        for order in "ab":
+            tools["look"](n=order)
+        return "done"
+
+    assert replay(Cassette.from_ledger(ledger), agent).verdicts == {"unchanged": 2}
+    _, asked, first, second, *_ = seen[1]
+    assert [call["id"] for call in asked["tool_calls"]] == ["call_xa", "call_xb"]
+    assert [first["tool_call_id"], second["tool_call_id"]] == ["call_xa", "call_xb"]
+
+
 @pytest.mark.parametrize("method", ["__call__", "run", "arun", "invoke", "ainvoke"])
 def test_entry_points(method: str) -> None:
     def work(self: Any, text: str) -> str:
