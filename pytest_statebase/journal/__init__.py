@@ -5,7 +5,9 @@ Whoever writes loads nothing of what reads.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy import loader
 
 if TYPE_CHECKING:
     from .assemble import CapturedSession, read_sessions
@@ -26,11 +28,4 @@ _HOMES = {
     "read_statuses": "status",
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(f".{home}", __name__), name)
+__getattr__ = loader(__name__, _HOMES)

@@ -30,7 +30,7 @@ LAYERS = (
     ("ledger",),
     ("wire",),
     ("values", "marks"),
-    ("errors",),
+    ("errors", "lazy"),
 )
 PART_OF = {"hookspecs": "plugin", "events": "ledger", "traces": "ledger", "frames": "ledger"}
 RANK = {name: rank for rank, layer in enumerate(reversed(LAYERS)) for name in layer}
