@@ -102,8 +102,7 @@ def check_journals(journals: list[Path]) -> Iterator[Finding]:
         return
     broken = [damage for damage in damaged if not damage.is_torn]
     for damage in broken[:_MOST]:
-        do = "The rest of the journal is read. Restore the file if there is a backup; look whether the disk fails."
-        yield mend(f"{damage}", do)
+        yield mend(f"{damage}", damage.remedy)
     if len(broken) > _MOST:
         yield mend(f"{counted(len(broken) - _MOST, 'line')} more cannot be read", "Look whether the disk fails.")
     for damage in [damage for damage in damaged if damage.is_torn][:_MOST]:

@@ -18,8 +18,6 @@ from .proposal import first_words, propose_plan
 if TYPE_CHECKING:
     from ..cassette import ToolRules
 
-_DAMAGED = "The rest of the journal was read; restore it from a backup if there is one."
-
 
 def is_captured(path: Path) -> bool:
     """Whether a path is a journal, or a directory, which can hold nothing else that is imported."""
@@ -52,7 +50,7 @@ def _sessions(index: Index, damaged: list[Damage], warnings: list[str]) -> Itera
         if damage.is_torn:
             warnings.append(str(damage))
         else:
-            yield ImportFileError(damage.what, where=damage.where, remedy=_DAMAGED)
+            yield ImportFileError(damage.what, where=damage.where, remedy=damage.remedy)
     if unwanted:
         warnings.append(f"left out, as no rule of the capture keeps them: {unwanted:,} of {index.files[0].parent}")
 

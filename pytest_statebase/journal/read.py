@@ -56,9 +56,22 @@ class Damage:
     what: str
     is_torn: bool = False
     """It is the last one of its file, and was never finished: the process that wrote it was stopped."""
+    is_foreign: bool = False
+    """It says that another version wrote the journal, of which nothing more is read."""
+
+    @property
+    def remedy(self) -> str:
+        """What to do about a line that is not torn."""
+        if self.is_foreign:
+            return "Nothing of the journal is read; take the version of pytest-statebase that wrote it, or a newer one."
+        return "The rest of the journal is read. Restore the file if there is a backup; look whether the disk fails."
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"
+
+
+class _OtherFormatError(ValueError):
+    """A journal of another version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +160,10 @@ class Index:
                         process = self._process(_header(text))
                     else:
                         self._enter(head, (at, offset, len(text), line, process))
+                except _OtherFormatError as error:
+                    # What its lines mean, another version knows.
+                    self.damaged(Damage(where, str(error), is_foreign=True))
+                    return
                 except ValueError as error:
                     is_torn = not text.endswith(b"\n")
                     if not is_torn:
@@ -223,7 +240,9 @@ def _header(text: bytes) -> str:
     payload: Any = payload_of(text)
     match payload:
         case {"journal": int() as version} if version != _FORMAT:
-            raise ValueError(f"a journal in format {version}; this version of pytest-statebase reads format {_FORMAT}")
+            raise _OtherFormatError(
+                f"a journal in format {version}; this version of pytest-statebase reads format {_FORMAT}"
+            )
         case {"journal": _, "process": str() as process}:
             return process
     raise ValueError("a journal that does not say which process wrote it")

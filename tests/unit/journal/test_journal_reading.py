@@ -9,6 +9,7 @@ import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from journal_frames import at, state, turn
@@ -391,6 +392,19 @@ def test_a_damaged_line_is_told_and_passed_over(tmp_path: Path) -> None:
     sessions = list(read_sessions([path], damaged=damaged))
     assert [(one.id, one.cut) for one in sessions] == [("s", None), ("t", "its first turns are not in the journals")]
     assert [str(one) for one in damaged] == [f"{path}:3: the check sum does not fit"]
+
+
+def test_nothing_is_read_of_a_journal_of_another_version(tmp_path: Path) -> None:
+    path = write(tmp_path / "newer", [turn("s", 1)])
+    other = write(tmp_path / "own", [turn("t", 1)])
+    first, *rest = path.read_bytes().splitlines(keepends=True)
+    head = first.partition(b"\t")[2].replace(b'"journal":1', b'"journal":2')
+    path.write_bytes(b"".join([b"%08x\t%b" % (crc32(head), head), *rest]))
+    damaged: list[Damage] = []
+    assert [one.id for one in read_sessions([path, other], damaged=damaged)] == ["t"]
+    (told,) = damaged
+    assert str(told).startswith(f"{path}:1: a journal in format 2")
+    assert "newer" in told.remedy
 
 
 def test_any_damage_costs_no_more_than_what_is_damaged(tmp_path: Path) -> None:
