@@ -30,6 +30,12 @@ class StatebaseError(Exception):
             parts.append(self.remedy)
         return "\n  ".join(parts)
 
+    @property
+    def line(self) -> str:
+        """The message in one line, each part of it a sentence."""
+        parts = (" ".join(part.split()) for part in str(self).split("\n"))
+        return " ".join(part if part.endswith((".", "!", "?", ":")) else f"{part}." for part in parts if part)
+
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.what, self.where, self.remedy))
 

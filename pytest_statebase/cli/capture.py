@@ -20,7 +20,12 @@ _VARIABLE = "PYTEST_STATEBASE_CAPTURE"
 
 @click.command("capture", context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
-@click.option("--agent", metavar="MODULE:NAME", help="The entry point of the agent: each call of it is a turn.")
+@click.option(
+    "--agent",
+    multiple=True,
+    metavar="MODULE:NAME",
+    help="An entry point of the agent: each call of it is a turn; several times.",
+)
 @click.option("--session", metavar="PLACE", help="Where it is handed the session's id, such as request.thread_id.")
 @click.option("--input", metavar="PLACE", help="Where it is handed what the user says.")
 @click.option("--output", metavar="PLACE", help="Where its result holds the reply.")
@@ -77,7 +82,8 @@ def command(program: tuple[str, ...], strict: bool, **given: Any) -> None:
     except (StatebaseError, OSError) as error:
         if strict:
             raise click.ClickException(printable(str(error))) from error
-        warn(f"pytest-statebase capture: {' '.join(str(error).split())} The program runs without it.")
+        told = error.line if isinstance(error, StatebaseError) else f"{error}."
+        warn(f"pytest-statebase capture: {told} The program runs without it.")
     _run(program, environment)
 
 
@@ -88,22 +94,23 @@ def _settings(given: dict[str, Any], strict: bool) -> dict[str, Any]:
     from ..recorder.capture import capture
 
     project = find_project()
-    agent = given["agent"] or project.text("statebase_agent")
+    agents = list(given["agent"]) or project.words("statebase_agent")
     tools = list(given["tools"]) or [name for line in project.lines("statebase_tools") for name in line.split()]
-    if agent and not all(agent.partition(":")):
-        raise OptionError(f"--agent {agent!r} names no entry point.", remedy="Write module:function.")
+    for agent in agents:
+        if not all(agent.partition(":")):
+            raise OptionError(f"--agent {agent!r} names no entry point.", remedy="Write module:function.")
     out = given["out"].absolute()
     settings = {
         "home": str(Path(__file__).parents[2]),
         "pid": os.getpid(),
         "began": timestamp(),
         "out": str(out),
-        "agent": agent,
+        "agents": agents,
         "places": {name: given[name] for name in ("session", "input", "output")},
         "tools": tools,
         "secrets": project.words("statebase_secrets"),
         "redact": project.lines("statebase_redact"),
-        "modules": modules_of(agent, tools),
+        "modules": modules_of(agents, tools),
         "strict": strict,
         **{name: given[name] for name in ("sample", "slow", "privacy", "http")},
         "keep": list(given["keep"]),

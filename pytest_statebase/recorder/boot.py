@@ -26,10 +26,10 @@ OPTIONS = ("sample", "keep", "slow", "privacy", "keep_fields", "http", "api_host
 """Settings that are options of `capture`."""
 
 
-def modules_of(agent: str | None, tools: list[str]) -> list[str]:
+def modules_of(agents: list[str], tools: list[str]) -> list[str]:
     """The modules before whose import a capture has to begin."""
     named = [name for pattern in tools for name in _modules(pattern)]
-    return [*_ALWAYS, *([agent.partition(":")[0]] if agent else []), *named]
+    return [*_ALWAYS, *(agent.partition(":")[0] for agent in agents), *named]
 
 
 def _modules(pattern: str) -> list[str]:
@@ -54,8 +54,7 @@ def begin(settings: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None]
     for pattern in settings["tools"]:
         if not pattern.startswith("mcp:"):
             _when_imported(_modules(pattern), _watch(recording, pattern))
-    agent = settings["agent"]
-    if agent:
+    for agent in settings["agents"]:
         attaching = _Attaching(recording, agent, Entry(**settings["places"]), is_strict=settings["strict"])
         _when_imported([agent.partition(":")[0]], attaching)
 
@@ -119,7 +118,7 @@ class _Attaching:
         except AgentError as error:
             if self._is_strict:
                 raise
-            say(f"{error} The program runs without it.")
+            say(f"{error.line} The program runs without it.")
         except Exception as error:
             self._recording.failed("agent", error)
 

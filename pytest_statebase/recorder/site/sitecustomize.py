@@ -80,7 +80,7 @@ def _tell(settings: dict[str, Any]) -> None:
         turns, lost = _counted(settings["out"], settings["began"])
         told = f"{turns:,} turn{'' if turns == 1 else 's'} in {settings['out']}" + (f", {lost:,} lost" if lost else "")
         if not turns and not lost:
-            told = f"nothing was captured: {_why(settings['agent'])}."
+            told = f"nothing was captured: {_why(settings['agents'])}."
         print(f"pytest-statebase capture: {told}", file=sys.stderr, flush=True)
     except Exception:  # whatever it is, the program is over
         return
@@ -99,13 +99,14 @@ def _counted(directory: str, began: str) -> tuple[int, int]:
     return kept, lost
 
 
-def _why(agent: str | None) -> str:
-    if not agent:
+def _why(agents: list[str]) -> str:
+    if not agents:
         return "no agent was named, and no request to StateBase told of a turn; give --agent module:function"
-    module = agent.partition(":")[0]
-    if module in sys.modules:
-        return f"{agent} was not called, or none of its sessions is of the sample"
-    return f"{module} was not imported in this process; give --agent as the program imports it"
+    named = " or ".join(agents)
+    missing = [agent.partition(":")[0] for agent in agents if agent.partition(":")[0] not in sys.modules]
+    if len(missing) < len(agents):
+        return f"{named} was not called, or none of its sessions is of the sample"
+    return f"{' or '.join(missing)} was not imported in this process; give --agent as the program imports it"
 
 
 def _begin() -> None:

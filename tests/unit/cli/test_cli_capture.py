@@ -128,6 +128,17 @@ def test_an_object_with_a_method_and_places(here: Path) -> None:
     assert told(sessions(here)["t1"]) == [("x", "x: 42.5")]
 
 
+def test_several_entry_points(here: Path) -> None:
+    code = "import shop_agent as a; print(a.answer('s1', '1')); print(asyncio.run(a.agent.run('s2', '2')))"
+    agents = ["--agent", "shop_agent:answer", "--agent", "shop_agent:agent", "--session", "thread"]
+    done = run(here, *agents, "--", *PYTHON, "-c", f"import asyncio; {code}")
+    assert done.stdout == "1 costs 42.5\n{'said': '2: 42.5'}\n"
+    assert "1 turn in" in done.stderr
+    assert "answer has no parameter 'thread'. It has session_id, user_input. The program runs" in done.stderr
+    done = run(here, *agents[:4], "--out", "both", "--", *PYTHON, "-c", f"import asyncio; {code}")
+    assert "2 turns in" in done.stderr
+
+
 def test_what_the_agent_raises_is_its_own(here: Path) -> None:
     code = "from shop_agent import answer; answer('s1', 'none')"
     done = run(here, "--agent", "shop_agent:answer", "--tools", "shop_tools:*", "--", *PYTHON, "-c", code)
