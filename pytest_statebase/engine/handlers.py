@@ -35,6 +35,11 @@ class Handler(Protocol):
 class Watcher:
     """A handler that lets every call run as if nobody looked on."""
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it looks at nothing any more, though a context still has it: a stub need not let its calls run."""
+        return False
+
     def look(
         self, tool: Tool, original: FunctionType, named: dict[str, Any], args: tuple[Any, ...], kw: dict[str, Any]
     ) -> Any:

@@ -131,9 +131,10 @@ class Recording:
     ) -> Session:
         """The session of that id, opened where it is not: the same one for whoever asks, in any task and thread.
 
+        An empty id is none: the session gets one of its own.
         state: its first state, where it is opened here. metadata: what else is to be known of it.
         """
-        created = SessionCreated(str(id), agent_id or self._agent_id, user_id, timestamp())
+        created = SessionCreated(str(id) or _new_id(), agent_id or self._agent_id, user_id, timestamp())
         try:
             kept = None if metadata is None else snapshot(dict(metadata))
             created = SessionCreated(created.id, created.agent_id, user_id, created.at, snapshot(state), metadata=kept)
@@ -195,7 +196,7 @@ class Recording:
         entered, is_alone = here.get(), False
         if asked.session is not None or entered is None or entered.of is not self._sessions:
             is_alone = asked.session is None
-            name = f"sess_{uuid.uuid4().hex}" if asked.session is None else asked.session
+            name = _new_id() if asked.session is None else asked.session
             session = self.session(name, agent_id=asked.agent_id, user_id=asked.user, state=asked.state)
         else:
             session = entered
@@ -240,6 +241,10 @@ class Recording:
         if util is not None:
             # Its children end without `atexit`, and what is registered for their end before they begin is forgotten.
             util.register_after_fork(self, lambda recording: util.Finalize(None, recording.stop, exitpriority=-10))
+
+
+def _new_id() -> str:
+    return f"sess_{uuid.uuid4().hex}"
 
 
 _PARTS = {"call": "a call of a tool", "tool": "looking for tools"}

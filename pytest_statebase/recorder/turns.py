@@ -184,6 +184,10 @@ class Turn(Watcher):
         """The position, from 0, of the call inside of which this code runs; None outside of any."""
         return inside(self._calls)
 
+    @property
+    def is_over(self) -> bool:
+        return not self.is_open
+
     def has_room(self) -> bool:
         """Whether one chunk of its reply more is kept."""
         return self.is_open and self._calls.room(1)
@@ -398,6 +402,10 @@ class Slot(Watcher):
 
     def __init__(self) -> None:
         self.turn: Turn | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.turn is not None and self.turn.is_over
 
     def look(
         self, tool: Tool, original: FunctionType, named: dict[str, Any], args: tuple[Any, ...], kw: dict[str, Any]

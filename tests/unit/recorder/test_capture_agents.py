@@ -335,6 +335,15 @@ def test_without_an_id_the_session_around_it_or_one_of_its_own(going: tuple[List
     assert list(journal.reasons().values()) == ["completed"] * 3
 
 
+def test_an_empty_id_is_none(going: tuple[Listed, Recording]) -> None:
+    journal, recording = going
+    for said in ("a", "b"):
+        recording.agent(answer)("", said, {})
+    with recording.session("").turn("c") as turn:
+        turn.reply("C")
+    assert len({one.session for one in journal.turns()} - {""}) == 3
+
+
 def test_an_agent_inside_a_turn_is_part_of_it(going: tuple[Listed, Recording]) -> None:
     journal, recording = going
     inner = recording.agent(answer)

@@ -14,6 +14,8 @@ import requests
 from capturing import Listed, listed
 from statebase import AsyncStateBase, StateBase
 
+from pytest_statebase.engine.tools import find_tools, stubbed
+from pytest_statebase.errors import UnrecordedCall
 from pytest_statebase.events import (
     MemoryAdded,
     MemoryDeleted,
@@ -416,3 +418,11 @@ def test_a_capture_that_does_not_look_at_statebase() -> None:
         with hosts_are_none as recording, recording.session("s") as session, session.turn("hi"):
             bench.client.health()
     assert [one.request.parts.path for one in bench.journal.turns()[0].exchanges] == ["/health"]
+
+
+def test_a_stub_runs_nothing_live_where_a_capture_is_over(bench: Bench) -> None:
+    session = bench.client.sessions.create("shop", initial_state={}).id
+    bench.turn(session)
+    bench.done()
+    with stubbed(find_tools(["tests.toy:price"])), pytest.raises(UnrecordedCall):
+        toy.price("A1")
