@@ -305,6 +305,8 @@ class Capture:
         Raises OptionError for a value that means nothing.
         """
         rules, bounds = Rules(sample, keep, slow), Bounds.checked(idle, max_sessions)
+        if limits is not None and not isinstance(limits, Limits):
+            raise OptionError(f"limits={limits!r} limits nothing", remedy="Write limits=Limits(…).")
         cleaning = cleaning_of(directory, redact, privacy, keep_fields)
         hosts = hosts_of_api([api_hosts] if isinstance(api_hosts, str) else api_hosts) if statebase else None
         return Recording(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -33,6 +33,8 @@ def cleaning_of(
     fields = frozenset([keep_fields] if isinstance(keep_fields, str) else keep_fields)
     if privacy == "default" and fields:
         raise OptionError("keep_fields goes with privacy='strict'", remedy="Without it, every field is kept.")
+    if redact is not None and not callable(redact) and not is_dataclass(redact):
+        raise OptionError(f"redact={redact!r} redacts nothing", remedy="Give RedactionOptions(…) or a function.")
     if privacy == "strict":
         from ..privacy import RedactionOptions
 

@@ -361,6 +361,10 @@ def test_feedback_is_metadata_of_the_session_also_when_it_is_over() -> None:
 
 def test_what_means_nothing_is_refused_before_anything_is_changed() -> None:
     code = look_up.__code__
+    with pytest.raises(OptionError, match="limits=5"):
+        capture(limits=5)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="redact=3"):
+        capture(redact=3)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="sample=2"):
         capture(sample=2)
     with pytest.raises(OptionError, match="'often', which is no rule"):
