@@ -21,6 +21,8 @@ _ALWAYS: Final = frozenset({"type", "role", "latency_ms", "model"})
 """Keys that tell the form of what was said, and nothing of it."""
 _STRUCTURE: Final = frozenset({"tool", "agent", "agent_id", "id", "session", "source", "point", "actor", "created"})
 """Of events and frames what connects them."""
+_OWN_REASONS: Final = frozenset({"completed", "stopped", "idle", "too many open"})
+"""Why sessions end, in the words of a capture itself."""
 _CALLED: Final = {"value": "state", "state_before": "state", "content": "memory", "text": "said"}
 """Fields of events as a list of what is kept calls them."""
 Path = tuple[str, ...]
@@ -56,6 +58,8 @@ class StrictWalk(Walk):
         """A field of an event or a frame."""
         if name in _STRUCTURE:
             return super().whole(value)
+        if name == "reason" and isinstance(value, str) and value in _OWN_REASONS:
+            return value
         if name == "user_id":
             return self.hiding.hide(Kind.USER, str(value), str(value))
         return self._at((_CALLED.get(name, name),), value)

@@ -194,9 +194,9 @@ class Recording:
         if self._sessions is None or self._sessions.is_over or is_at_a_turn():
             return None
         entered, is_alone = here.get(), False
-        if asked.session is not None or entered is None or entered.of is not self._sessions:
-            is_alone = asked.session is None
-            name = _new_id() if asked.session is None else asked.session
+        if asked.session or entered is None or entered.of is not self._sessions:
+            is_alone = not asked.session
+            name = asked.session or _new_id()
             session = self.session(name, agent_id=asked.agent_id, user_id=asked.user, state=asked.state)
         else:
             session = entered

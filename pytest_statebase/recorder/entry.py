@@ -162,7 +162,7 @@ class _Capturing:
         session = found(named, entry.session or "session_id", default=None)
         user = found(named, entry.user, default=None) if entry.user is not None else None
         return Asked(
-            None if session is None else str(session) or None,
+            None if session is None else str(session),
             self._input(named),
             found(named, entry.state or "state", default=ABSENT),
             None if user is None else str(user),

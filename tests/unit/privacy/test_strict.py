@@ -143,6 +143,8 @@ def test_a_strict_capture_replays_and_says_what_it_proves(tmp_path: Path) -> Non
     cassette = cassette_of(tmp_path, privacy="strict", keep_fields=["order_id"])
     result = replay(cassette, agent, tools=[f"{__name__}:look_up"])
     assert dict(result.verdicts) == {"unchanged": 1}
+    assert cassette.ledger.ended is not None
+    assert cassette.ledger.ended.reason == "completed", "a word of the capture itself"
     (told,) = [line for line in result.warnings if "privacy: strict" in line]
     assert "order_id" in told
     wrong = replay(cassette, lambda user_input: agent(user_input, "1048"), tools=[f"{__name__}:look_up"])
