@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .cassette import Cassette
-from .cassette.accepted import Accepted, accepted_bytes, read_accepted, repaired, turn_from, turn_text
+from .cassette.accepted import Accepted, AcceptedTurn, accepted_bytes, read_accepted, repaired, turn_from, turn_text
 from .cassette.files import write_atomic
 from .cassette.http import read_http
 from .cassette.httpwrite import http_bytes
@@ -23,6 +23,7 @@ from .compare.model import Divergence, Kind, Observed, ReplayResult, TurnResult,
 from .engine.web.pending import exchange_from, exchange_line
 from .errors import AcceptedError, StatebaseError, UnstorableError
 from .report.grouping import plural
+from .report.withoutsecrets import without_secrets
 from .wire.exchange import Exchange
 
 OFFER = "accept"
@@ -107,10 +108,23 @@ def _offer_turn(offer: dict[str, Any], result: ReplayResult, turn: TurnResult, c
         accepted = cassette.accepted.turns.get(turn.turn) if cassette.accepted else None
         try:
             made = baseline_of(result, turn, cassette.ledger, accepted)
+            if made is not None and _holds_secret(made):
+                offer["refused"][number] = _SECRET
+                return
             offer["turns"][number] = None if made is None else turn_text(made)
             offer["http"][number] = [exchange_line(exchange) for exchange in turn.replayed.exchanges]
         except UnstorableError as error:
             offer["refused"][number] = f"cannot be stored: {error.where}: {error.what}"
+
+
+_SECRET = "it holds a secret, which must not be written; have the tool take it from the environment instead"
+
+
+def _holds_secret(made: AcceptedTurn) -> bool:
+    """Whether a baseline holds what the recording has no placeholder for."""
+    calls = [[call.arguments, call.result, call.error] for call in made.calls]
+    values = [calls, made.output, made.error, made.state, made.memory]
+    return without_secrets(values) is not values
 
 
 def _without_answer(seen: Observed) -> str:

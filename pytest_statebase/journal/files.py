@@ -142,7 +142,7 @@ def _whole_lines(lines: list[bytes], written: int) -> tuple[int, int]:
 
 
 def make_directory(directory: Path) -> None:
-    """Make the directory, for its owner alone, where there is none.
+    """Make the directory, for its owner alone and none of version control's, where there is none.
 
     Raises OSError.
     """
@@ -150,6 +150,15 @@ def make_directory(directory: Path) -> None:
         directory.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
             directory.mkdir(mode=0o700)
+            _ignored(directory)
+
+
+def _ignored(directory: Path) -> None:
+    handle = os.open(directory / ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(handle, b"*\n")
+    finally:
+        os.close(handle)
 
 
 def new_name() -> tuple[str, str]:

@@ -82,10 +82,11 @@ class Cleaning:
         return FrameRedactor(options if options.key else replace(options, key=self._key())).frame
 
     def _key(self) -> bytes:
+        from ..journal.files import make_directory
         from ..privacy import key_of
 
         try:
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(self._directory)
             return key_of(self._directory)
         except OSError:  # where nothing can be written, no key is needed; the writer tells of it
             return b""

@@ -13,6 +13,7 @@ from .jsonsafe import json_safe, short_text
 from .notes import evolution_row, known_row
 from .requestrows import is_write, requests_row, turn_requests
 from .upkeep import upkeep_row
+from .withoutsecrets import without_secrets
 
 Row: TypeAlias = dict[str, Any]
 """One replay; see `result_to_row`."""
@@ -30,7 +31,7 @@ def result_to_row(result: ReplayResult, *, nodeid: str | None = None, reads: Col
     reads: the tools that have no effect (`reads: true`); every other call is listed as a write.
 
     A turn that is `unchanged` keeps short texts only, its replayed side is `{"same": true}`. Absent values
-    have no key. Values longer than `jsonsafe.VALUE_LIMIT` are cut and say their size.
+    have no key, secrets are masked. Values longer than `jsonsafe.VALUE_LIMIT` are cut and say their size.
     """
     failure = result.failure
     row: Row = {
@@ -61,9 +62,8 @@ def result_to_row(result: ReplayResult, *, nodeid: str | None = None, reads: Col
     requests = requests_row(result)
     if requests:
         row["requests"] = requests
-    if nodeid is not None:
-        row["nodeid"] = nodeid
-    return row
+    clean: Row = without_secrets(row)
+    return clean if nodeid is None else {**clean, "nodeid": nodeid}
 
 
 def error_row(

@@ -114,7 +114,9 @@ def test_files_are_for_their_owner_alone(directory: Path) -> None:
     finally:
         os.umask(old)
     assert mode(directory) == 0o700
-    assert {path.suffix: mode(path) for path in directory.iterdir()} == {".journal": 0o600, ".status": 0o600}
+    modes = {path.suffix or path.name: mode(path) for path in directory.iterdir()}
+    assert modes == {".journal": 0o600, ".status": 0o600, ".gitignore": 0o600}
+    assert (directory / ".gitignore").read_text() == "*\n"
 
 
 def test_many_threads_put_at_once(directory: Path) -> None:
