@@ -419,20 +419,20 @@ HERE_ITSELF = sys.modules[HERE]
 
 
 def test_a_session_of_mcp_servers_needs_them_named() -> None:
-    server = {"name": "shop", "transport": {"text": "stdio python shop.py", "id": "x"}, "calls": ["in_stock"]}
+    server = {"name": "shop", "transport": {"text": "stdio python shop.py", "id": "x"}, "calls": ["has_stock"]}
     made = SessionCreated("s", metadata={"mcp": {"servers": [server]}})
     ledger = Ledger([made, TurnStarted(1, {"type": "text", "content": "go"})])
-    ledger.append(ToolCalled("in_stock", {"item": "a"}, result="recorded"))
+    ledger.append(ToolCalled("has_stock", {"item": "a"}, result="recorded"))
     ledger.append(TurnAdded({"type": "text", "content": "recorded"}))
     source = Cassette.from_ledger(ledger)
     with pytest.raises(ToolError, match=r"MCP servers \(shop\), and `mcp` is none of the tools"):
         replay(source, lambda user_input: "recorded")
-    assert replay(source, lambda user_input, tools: tools.in_stock(item="a")).verdicts == {"unchanged": 1}
-    assert replay(source, lambda user_input: in_stock("a"), tools=[f"{HERE}:in_stock"]).verdicts == {"unchanged": 1}
+    assert replay(source, lambda user_input, tools: tools.has_stock(item="a")).verdicts == {"unchanged": 1}
+    assert replay(source, lambda user_input: has_stock("a"), tools=[f"{HERE}:has_stock"]).verdicts == {"unchanged": 1}
 
 
-def in_stock(item: str) -> str:
-    LIVE.append("in_stock")
+def has_stock(item: str) -> str:
+    LIVE.append("has_stock")
     return "live"
 
 

@@ -9,11 +9,13 @@ import builtins
 import contextvars
 import inspect
 import multiprocessing.pool
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.machinery import SourceFileLoader
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -265,6 +267,14 @@ def everything() -> list[Any]:
 
 
 def test_stopping_restores_everything() -> None:
+    """In a process of its own: what another test left alive keeps its guard."""
+    code = f"import {__name__} as here; here.stop_and_look()"
+    here = Path(__file__).parent
+    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def stop_and_look() -> None:
     before = everything()
     _, recording = listed(TOOLS)
     _, other = listed(TOOLS)

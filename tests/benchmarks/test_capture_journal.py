@@ -1,7 +1,7 @@
 """What capture costs: an event on the agent's thread, events a second to the disk, memory while the disk stands still.
 
 Budgets: under 50 µs an event on the agent's thread (99 of 100 under 200 µs), 20,000 events a second, memory as the
-limits say. Run with `pytest tests/benchmarks/test_capture.py -s` to see the figures.
+limits say. Run with `pytest tests/benchmarks/test_capture_journal.py -s` to see the figures.
 """
 
 from __future__ import annotations
