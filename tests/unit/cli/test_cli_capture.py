@@ -296,6 +296,8 @@ def test_signals_end_it_as_they_would(here: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
+        # What runs in the background of a shell has it ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "there\n"
