@@ -67,7 +67,7 @@ _RESERVED = re.compile(r"(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}(?![A-Za-z0-9])")
 _CARD = re.compile(r"(?<![\w.+-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
 _PHONE = re.compile(
-    r"""(?<![\w+.-])(?<!\d\ )(?:
+    r"""(?<![\w+.-])(?:(?<=\\u[0-9a-fA-F]{4}\ )|(?<!\d\ ))(?:
       \+[1-9](?:[ .\-/]?\(?[0-9]\)?){7,14}
     | (?:\([2-9]\d\d\)\ ?|[2-9]\d\d[-. ])\d{3}[-. ]\d{4}
     | 0[1-9](?:[ .]\d\d){4}
@@ -82,7 +82,10 @@ _PHONE = re.compile(
     )(?![\w-]|\.\d)""",
     re.VERBOSE,
 )
-"""With a `+`, as North America writes them, and in national forms that nothing else is written in."""
+"""With a `+`, as North America writes them, and in national forms that nothing else is written in.
+
+A digit before is no part of it where it is of a letter as JSON inside of JSON writes it.
+"""
 _PHONE_TOLD = re.compile(
     r"(?i:\b(?:phone|mobile|cell|tel(?:ephone|efon|\.)?|call(?: me)?(?: back)?(?: at| on)?|handy(?:nummer)?|"
     r"fax|whatsapp|sms|text me(?: at| on)?|reach (?:me|him|her|us)(?: at| on)?|rufnummer|mobil|portable|"

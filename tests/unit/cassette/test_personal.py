@@ -36,6 +36,7 @@ FOUND = [
     ("card 4539148803436467,", Kind.CARD, "4539148803436467"),
     ("IBAN DE44 5001 0517 5407 3249 31 and", Kind.IBAN, "DE44 5001 0517 5407 3249 31"),
     ("GB33BUKB20201555555555", Kind.IBAN, "GB33BUKB20201555555555"),
+    (r'"\"\\\"\\\\u00e9 +49 30 901820 \\\"\""', Kind.PHONE, "+49 30 901820"),
     ("key sk-proj-abcdEFGH1234567890abcd", Kind.SECRET, "sk-proj-abcdEFGH1234567890abcd"),
     ("Authorization: Bearer abcdef0123456789abcdef", Kind.SECRET, "abcdef0123456789abcdef"),
 ]
