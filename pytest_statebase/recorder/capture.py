@@ -39,7 +39,55 @@ _running: list[Recording] = []
 _lock = threading.Lock()
 
 
-class Recording:
+class Entries:
+    """Marks the entry points of agents."""
+
+    def _running(self) -> Recording | None:
+        """What captures a call that is made now."""
+        raise NotImplementedError
+
+    @overload
+    def agent(self, target: T, /) -> T: ...
+    @overload
+    def agent(
+        self,
+        /,
+        *,
+        session: Where = None,
+        input: Where = None,
+        state: Where = None,
+        user: Where = None,
+        output: Where = None,
+        agent_id: str | None = None,
+    ) -> Callable[[T], T]: ...
+    def agent(self, target: Any = None, /, **where: Any) -> Any:
+        """Make each call of a function, method, coroutine function or generator a turn.
+
+        What it is handed is found by the parameters that a replay knows (`session_id`, `user_input`, `messages`,
+        `state`), or where it is told: a path such as `request.thread_id`, or a function of the arguments by name.
+        output: the same for the reply in what it returns, or in each chunk that it yields. Without an id, the session
+        is the one entered around the call, or one of a single turn.
+        Of `capture` itself, it is for the recording that runs when the entry point is called; without one, nothing.
+        Raises AgentError for what is no function, and for a parameter that it does not have.
+        """
+        entry = Entry(**where)
+
+        def begin(asked: Asked) -> Turn | None:
+            found = self._running()
+            return None if found is None else found.begin(asked)
+
+        def failed(what: str, error: Exception) -> None:
+            found = self._running()
+            if found is not None:
+                found.failed(what, error)
+
+        def decorate(target: Any) -> Any:
+            return decorated(target, entry, begin, failed)
+
+        return decorate if target is None else decorate(target)
+
+
+class Recording(Entries):
     """What captures the sessions of this process from `start` to `stop`; made by `capture`."""
 
     def __init__(
@@ -151,30 +199,8 @@ class Recording:
         session = self.session(id)
         session.feedback(value, comment=comment, **more)
 
-    @overload
-    def agent(self, target: T, /) -> T: ...
-    @overload
-    def agent(
-        self,
-        /,
-        *,
-        session: Where = None,
-        input: Where = None,
-        state: Where = None,
-        user: Where = None,
-        output: Where = None,
-        agent_id: str | None = None,
-    ) -> Callable[[T], T]: ...
-    def agent(self, target: Any = None, /, **where: Any) -> Any:
-        """Make each call of a function, method, coroutine function or generator a turn.
-
-        What it is handed is found by the parameters that a replay knows (`session_id`, `user_input`, `messages`,
-        `state`), or where it is told: a path such as `request.thread_id`, or a function of the arguments by name.
-        output: the same for the reply in what it returns, or in each chunk that it yields. Without an id, the session
-        is the one entered around the call, or one of a single turn.
-        Raises AgentError for what is no function, and for a parameter that it does not have.
-        """
-        return _agent(target, where, lambda: self)
+    def _running(self) -> Recording | None:
+        return self
 
     def attach(self, function: FunctionType, entry: Entry) -> None:
         """As `agent`, in place: wherever the function is held, its calls are captured, for as long as the process runs.
@@ -250,25 +276,7 @@ def _new_id() -> str:
 _PARTS = {"call": "a call of a tool", "tool": "looking for tools"}
 
 
-def _agent(target: Any, where: dict[str, Any], recording: Callable[[], Recording | None]) -> Any:
-    entry = Entry(**where)
-
-    def begin(asked: Asked) -> Turn | None:
-        found = recording()
-        return None if found is None else found.begin(asked)
-
-    def failed(what: str, error: Exception) -> None:
-        found = recording()
-        if found is not None:
-            found.failed(what, error)
-
-    def decorate(target: Any) -> Any:
-        return decorated(target, entry, begin, failed)
-
-    return decorate if target is None else decorate(target)
-
-
-class Capture:
+class Capture(Entries):
     """`capture(…)` makes a recording; `capture.agent` marks an entry point for whatever recording runs."""
 
     def __call__(
@@ -319,23 +327,8 @@ class Capture:
             api_hosts=hosts,
         )
 
-    @overload
-    def agent(self, target: T, /) -> T: ...
-    @overload
-    def agent(
-        self,
-        /,
-        *,
-        session: Where = None,
-        input: Where = None,
-        state: Where = None,
-        user: Where = None,
-        output: Where = None,
-        agent_id: str | None = None,
-    ) -> Callable[[T], T]: ...
-    def agent(self, target: Any = None, /, **where: Any) -> Any:
-        """As `Recording.agent`, for the recording that runs when the entry point is called; without one, nothing."""
-        return _agent(target, where, running)
+    def _running(self) -> Recording | None:
+        return running()
 
 
 capture = Capture()

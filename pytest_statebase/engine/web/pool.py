@@ -169,8 +169,10 @@ class Exchanges:
 
     def _is_left(self, form: Form, turn: int, request: Request) -> bool:
         equal = self._of_turn(turn).get(form.key)
-        alike = self._by_shape().get(self._mask(form)[0]) if equal is None and self._mask(form)[1] else equal
-        entry = next(self._fresh(alike, turn, request), None)
+        if equal is None:
+            shape, pieces = self._mask(form)
+            equal = self._by_shape().get(shape) if pieces else None
+        entry = next(self._fresh(equal, turn, request), None)
         return entry is not None and entry.exchange.turn == turn
 
     def _equal(self, form: Form, turn: int, request: Request) -> Iterator[Entry]:
