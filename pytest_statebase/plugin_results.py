@@ -143,14 +143,11 @@ class Results:
             self._write(self.ordered())
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
-        for path, write in ((self.settings.results, _write_results), (self.settings.report, _write_report)):
-            if path is not None:
-                try:
-                    write(path, rows, self.run(rows))
-                    self.written.append(path)
-                except Exception as error:  # whatever goes wrong here must not cost the run its outcome
-                    why = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-                    self.failures.append(f"{path} could not be written: {why}")
+        from .report.outputs import write_outputs
+
+        written = write_outputs(self.settings.outputs, rows, self.run(rows))
+        self.written += written.paths
+        self.failures += written.failures
 
     def _accept(self) -> None:
         """Write what is to become the baseline; what could not be written is a failure of the run."""
@@ -222,7 +219,8 @@ class Results:
     def _summarise(self, terminalreporter: pytest.TerminalReporter) -> None:
         from .report.terminal import note_lines, summary_lines
 
-        written = self.settings.report if self.settings.report in self.written else None
+        report = self.settings.outputs.report
+        written = report if report in self.written else None
         shown = _shown(written, self.config.invocation_params.dir) if written else None
         verbosity = self.config.get_verbosity()
         if verbosity >= 0:
@@ -255,15 +253,3 @@ def _are_stale(rows: list[dict[str, Any]]) -> bool:
     from .report.traffic import is_stale_alone
 
     return any(map(is_stale_alone, rows)) and all(row["outcome"] == "passed" or is_stale_alone(row) for row in rows)
-
-
-def _write_results(path: Path, rows: list[dict[str, Any]], run: dict[str, Any]) -> None:
-    from .report.results import write_results
-
-    write_results(path, rows, run)
-
-
-def _write_report(path: Path, rows: list[dict[str, Any]], run: dict[str, Any]) -> None:
-    from .report.html import write_html
-
-    write_html(path, rows, run)

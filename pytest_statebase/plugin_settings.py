@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .engine.options import ReplayOptions
     from .engine.web.fence import Fence
     from .engine.web.options import WebOptions
+    from .report.outputs import Outputs
 
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 ROWS: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
@@ -30,7 +31,12 @@ _BOTH = {
     "model": "Which model calls go live, with the tools stubbed: none (recorded, the default), those that no recording "
     "answers (auto) or all (live).",
     "report": "Where the HTML report is written with --statebase-replay (default statebase-report.html).",
+    "report-assets": "inline (default): the report is one file; external: style sheet and scripts are beside it.",
+    "report-url": "Where the report will be published: links of summaries and JUnit lead there.",
     "results": "Also write the results as JSON Lines to this file.",
+    "summary": "Also write a Markdown summary to this file, for a comment on a pull request.",
+    "sidecar": "Also write Markdown to this directory: index.md and a file for each failing turn.",
+    "history": "Append this run to this file, and tell the trend of the runs in it.",
 }
 _CHOICES = {
     "mode": ("continuous", "isolated"),
@@ -38,7 +44,9 @@ _CHOICES = {
     "clock": ("recorded", "real"),
     "http": ("none", "new_episodes", "all"),
     "model": ("recorded", "auto", "live"),
+    "report-assets": ("inline", "external"),
 }
+_METAVARS = {"agent": "MODULE:ATTR", "report-url": "URL", "sidecar": "DIR"}
 _PINS = ("random", "uuid")
 _HOSTS = {
     "allowed_hosts": "What replays may reach: host, host:port, *.example.com, 127.0.0.1:8000. By default nothing.",
@@ -86,16 +94,23 @@ def add_options(parser: pytest.Parser) -> None:
         dest="statebase_max_model_calls",
         help=f"How many model calls may go live in this run (default {MAX_MODEL_CALLS}).",
     )
+    group.addoption(
+        "--statebase-base-results",
+        metavar="PATH",
+        dest="statebase_base_results",
+        help="Results of the base branch (--statebase-results of a run there): tell what this change did.",
+    )
     for name, text in _BOTH.items():
+        key = f"statebase_{name.replace('-', '_')}"
         group.addoption(
             f"--statebase-{name}",
-            dest=f"statebase_{name}",
+            dest=key,
             action="append" if name == "agent" else "store",
-            metavar="MODULE:ATTR" if name == "agent" else name.upper() if name in _CHOICES else "PATH",
+            metavar=_METAVARS.get(name) or (name.rpartition("-")[2].upper() if name in _CHOICES else "PATH"),
             choices=_CHOICES.get(name),
             help=text + (" Twice for A/B." if name == "agent" else ""),
         )
-        parser.addini(f"statebase_{name}", text)
+        parser.addini(key, text)
     _add_keys(parser)
     _add_privacy(parser)
 
@@ -130,8 +145,7 @@ class Settings:
     simulator: str | None
     tools: tuple[str, ...]
     cassettes: tuple[Path, ...]
-    report: Path | None
-    results: Path | None
+    outputs: Outputs
     rootdir: Path
     turn_timeout: float
     clock: str
@@ -163,7 +177,6 @@ class Settings:
     def of(cls, config: pytest.Config) -> Settings:
         """Read them; raises pytest.UsageError for an ini value that means nothing."""
         replaying = bool(config.getoption("statebase_replay"))
-        report = _path(config, "report") or config.invocation_params.dir / DEFAULT_REPORT
         _check_points(config)
         return cls(
             replaying=replaying,
@@ -176,8 +189,7 @@ class Settings:
             simulator=config.getini("statebase_simulator") or None,
             tools=tuple(name for line in config.getini("statebase_tools") for name in line.split()),
             cassettes=tuple(config.rootpath / name for name in config.getini("statebase_cassettes")),
-            report=report if replaying else None,
-            results=_path(config, "results"),
+            outputs=_outputs(config, replaying),
             rootdir=config.rootpath,
             turn_timeout=_seconds(config, "turn_timeout"),
             clock=_choice(config, "clock") or "recorded",
@@ -351,9 +363,11 @@ def _add_privacy(parser: pytest.Parser) -> None:
 
 
 def _choice(config: pytest.Config, name: str) -> str | None:
-    value = _both(config, name)
+    value = _both(config, name.replace("-", "_"))
     if value is not None and value not in _CHOICES[name]:
-        raise pytest.UsageError(f"statebase_{name} = {value}: choose from {', '.join(_CHOICES[name])}")
+        raise pytest.UsageError(
+            f"statebase_{name.replace('-', '_')} = {value}: choose from {', '.join(_CHOICES[name])}"
+        )
     return value  # type: ignore[no-any-return]
 
 
@@ -395,3 +409,22 @@ def _path(config: pytest.Config, name: str) -> Path | None:
         return config.invocation_params.dir / option  # type: ignore[no-any-return]
     ini = config.getini(f"statebase_{name}")
     return config.rootpath / ini if ini else None
+
+
+def _outputs(config: pytest.Config, replaying: bool) -> Outputs:
+    """What the run writes. The page is written where cassettes are what is run, whatever else is asked for."""
+    from .report.outputs import Outputs
+
+    base = config.getoption("statebase_base_results")
+    report = _path(config, "report") or config.invocation_params.dir / DEFAULT_REPORT
+    return Outputs(
+        report=report if replaying else None,
+        assets=_choice(config, "report-assets") or "inline",  # type: ignore[arg-type]
+        results=_path(config, "results"),
+        summary=_path(config, "summary"),
+        sidecar=_path(config, "sidecar"),
+        history=_path(config, "history"),
+        base=config.invocation_params.dir / base if base else None,
+        url=_both(config, "report_url"),
+        root=config.rootpath,
+    )

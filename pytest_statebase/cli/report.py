@@ -26,9 +26,10 @@ def command(results: tuple[Path, ...], output: Path) -> None:
     are merged in the order given.
     """
     from ..report.html import write_html
+    from ..report.outputs import Run
     from ..report.results import merge_results
 
     run, rows = merge_results(results)
     output.parent.mkdir(parents=True, exist_ok=True)
-    write_html(output, rows, run)
+    write_html(output, Run(rows, run))
     say(f"{counted(len(rows), 'replay')} of {counted(len(results), 'file')} in {output}")

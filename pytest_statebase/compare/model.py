@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from ..ledger import Turn
+from ..ledger import Ledger, Turn
 from ..values import ABSENT
 from ..wire.exchange import Exchange
 from .groups import Group as Group
@@ -345,6 +345,8 @@ class ReplayResult:
     """The plan's entries of `known`, and which of them were needed."""
     pinned: tuple[str, ...] = ()
     """What was the same as on every run: `clock`, `random`, `uuid`."""
+    recording: Ledger | None = field(default=None, repr=False)
+    """The whole recording; None where the result was made by hand."""
 
     @property
     def verdicts(self) -> Counter[str]:

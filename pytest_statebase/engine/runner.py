@@ -321,6 +321,7 @@ class _Replays:
             unbound=unbound_calls(self.ledger, self.options.tools, plan.tools),
             known=known_uses(plan, turns),
             pinned=self.pinned,
+            recording=self.ledger,
             upkeep=upkeep_of(self.cassette, self.rules, range(self.first, self.until + 1), self.stopped),
         )
 

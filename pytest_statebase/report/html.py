@@ -1,42 +1,95 @@
 """The report as one HTML page that opens from disk and asks nobody for anything.
 
-The page has no script. Its policy allows its own style sheet alone, and every text is escaped by Jinja2.
+What is plain HTML (the summary and the failures) reads without scripts; the page's own script shows everything. The
+page's policy allows its own style sheet and scripts alone, and every text is escaped by Jinja2.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
+from .pagedata import page_data
 from .results import replace_file
-from .rows import Row
-from .view import build_view
+from .view import anchors_of, build_view
 from .viewmodel import ShortTurn
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from .outputs import Run
+
 _TEMPLATES = Path(__file__).parent / "templates"
+_SCRIPTS = ("base", "values", "overview", "trend", "session", "turn", "traces", "help", "main")
+_STYLES = ("style", "overview", "trend", "session", "turn", "traces")
+_BOOT = 'if ("DecompressionStream" in window) document.documentElement.classList.add("scripted");\n'
+"""Before anything is drawn: what is plain is not shown where the script will show more."""
 
 
-def render_html(rows: Sequence[Row], run: Mapping[str, Any]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Asset:
+    """A style sheet or a script of the page."""
+
+    name: str
+    text: str
+    href: str | None = None
+    """Where the file lies beside the page; None where it stands in it."""
+
+    @property
+    def digest(self) -> str:
+        """As a content policy names it."""
+        return "'sha256-" + base64.b64encode(hashlib.sha256(self.text.encode("utf-8")).digest()).decode("ascii") + "'"
+
+
+def render_html(made: Run, *, folder: str | None = None) -> str:
     """The page, as text that UTF-8 can hold.
 
-    rows, run: as `results.read_results` gives them, or rows of `result_to_row` and what is known of the run.
+    folder: where style sheet and scripts lie beside the page; None where they stand in it.
     """
-    style = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
+    anchors = anchors_of(made.rows)
+    view = build_view(made, anchors)
     template = _environment().get_template("report.html.j2")
-    page = template.render(view=build_view(rows, run), style=style, policy=_policy(style))
+    page = template.render(
+        view=view,
+        data=page_data(made, anchors, {"verdict": view.verdict}),
+        assets={asset.name: asset for asset in _assets(folder)},
+        policy=_policy(folder),
+    )
     return page.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def write_html(path: str | Path, rows: Sequence[Row], run: Mapping[str, Any]) -> None:
-    """Write the page to `path`, atomically; its directory is made where it is missing."""
-    replace_file(path, render_html(rows, run).encode("utf-8"))
+def write_html(path: str | Path, made: Run, assets: Literal["inline", "external"] = "inline") -> None:
+    """Write the page to `path`, atomically; its directory is made where it is missing.
+
+    assets: `external` puts style sheet and scripts into a directory beside it, `report-assets` for `report.html`.
+    """
+    target = Path(path)
+    folder = f"{target.stem}-assets" if assets == "external" else None
+    for asset in _assets(folder):
+        if asset.href:
+            replace_file(target.parent / asset.href, asset.text.encode("utf-8"))
+    replace_file(target, render_html(made, folder=folder).encode("utf-8"))
+
+
+def _assets(folder: str | None) -> list[_Asset]:
+    texts = {"style.css": _style(), "boot.js": _BOOT, "app.js": _script()}
+    return [_Asset(name, text, f"{folder}/{name}" if folder else None) for name, text in texts.items()]
+
+
+@cache
+def _style() -> str:
+    return "".join((_TEMPLATES / f"{name}.css").read_text(encoding="utf-8") for name in _STYLES)
+
+
+@cache
+def _script() -> str:
+    """One function of all scripts, so that none of their names is the page's."""
+    texts = [(_TEMPLATES / "app" / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
+    return '(() => {\n"use strict";\n' + "\n".join(texts) + "})();\n"
 
 
 @cache
@@ -55,6 +108,10 @@ def _environment() -> Environment:
     return environment
 
 
-def _policy(style: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
-    return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+def _policy(folder: str | None) -> str:
+    style, *scripts = _assets(folder)
+    if folder:
+        allowed = "script-src 'self' file:; style-src 'self' file:"
+    else:
+        allowed = f"script-src {' '.join(script.digest for script in scripts)}; style-src {style.digest}"
+    return f"default-src 'none'; {allowed}; img-src data:; base-uri 'none'; form-action 'none'"

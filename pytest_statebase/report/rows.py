@@ -12,6 +12,7 @@ from ..values import ABSENT, same
 from .jsonsafe import json_safe, short_text
 from .notes import evolution_row, known_row
 from .requestrows import is_write, requests_row, turn_requests
+from .timeline import timeline_row
 from .upkeep import upkeep_row
 from .withoutsecrets import without_secrets
 
@@ -62,6 +63,8 @@ def result_to_row(result: ReplayResult, *, nodeid: str | None = None, reads: Col
     requests = requests_row(result)
     if requests:
         row["requests"] = requests
+    if result.recording is not None:
+        row |= timeline_row(result.recording, {turn.turn for turn in result.turns})
     clean: Row = without_secrets(row)
     return clean if nodeid is None else {**clean, "nodeid": nodeid}
 
@@ -113,6 +116,8 @@ def _turn(turn: TurnResult, reads: Collection[str]) -> Row:
         "calls": _calls(turn, unchanged, reads),
         "divergences": [_divergence(found) for found in turn.divergences],
     }
+    if recorded.added is not None and recorded.added.actor is not None:
+        row["actor"] = recorded.added.actor
     if turn.accepted is not None:
         row["accepted"] = _accepted(turn, turn.accepted)
     if replayed is not None:
@@ -152,12 +157,14 @@ def _accepted(turn: TurnResult, side: Turn) -> Row:
 def _recorded(turn: TurnResult, unchanged: bool) -> Row:
     recorded = turn.recorded
     output, error = recorded.output, recorded.error
+    reasoning = None if recorded.added is None else recorded.added.reasoning
     if unchanged:
         row: Row = {} if output is ABSENT else {"output": short_text(_bare(output), SNIPPET)}
         if error is not None:
             row["error"] = short_text(error, SNIPPET)
+        if reasoning is not None:
+            row["reasoning"] = short_text(reasoning, SNIPPET)
         return row
-    reasoning = None if recorded.added is None else recorded.added.reasoning
     return _side(output, error, reasoning, turn.recorded_state, memories_of(recorded.events))
 
 

@@ -28,6 +28,7 @@ from .grouping import (
     totals,
     writes,
 )
+from .outputs import Run
 from .results import replay_key
 from .rows import Row
 from .sessionview import session_view
@@ -41,13 +42,10 @@ _LISTED = 60
 _OPEN = 30
 
 
-def build_view(rows: Sequence[Row], run: Mapping[str, Any]) -> ReportView:
-    """All that the page says of a run.
-
-    rows, run: as `results.read_results` gives them.
-    """
+def build_view(made: Run, anchors: Sequence[str]) -> ReportView:
+    """All that the page says of a run without its script. anchors: as `anchors_of` the rows."""
+    rows, run = made.rows, made.run
     counted = totals(rows)
-    anchors = _anchors(rows)
     sessions = _sessions(rows, anchors)
     at = {id(row): anchor for row, anchor in zip(rows, anchors, strict=True)}
     groups = _groups(rows, sessions)
@@ -89,14 +87,14 @@ def _sessions(rows: Sequence[Row], anchors: Sequence[str]) -> list[SessionView]:
 _WRITE_STATES = ("made", "moved", "changed", "missing", "extra", "unrecorded", "not reached")
 
 
-def _anchors(rows: Sequence[Row]) -> list[str]:
+def anchors_of(rows: Sequence[Row]) -> list[str]:
     """Names of sessions on the page: digests, so that nothing recorded gets into an attribute, equal in every run."""
     seen: Counter[str] = Counter()
     anchors = []
     for row in rows:
         digest = hashlib.sha256("\0".join(replay_key(row)).encode("utf-8", "backslashreplace")).hexdigest()[:10]
         seen[digest] += 1
-        anchors.append(f"s-{digest}" + (f"-{seen[digest]}" if seen[digest] > 1 else ""))
+        anchors.append(f"s-{digest}" + (f"-x{seen[digest]}" if seen[digest] > 1 else ""))
     return anchors
 
 

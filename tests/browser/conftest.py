@@ -5,12 +5,12 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 # The report's rows are made in one place.
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "report"))
@@ -37,3 +37,62 @@ def browser() -> Iterator[Browser]:
         made = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
         yield made
         made.close()
+
+
+class Opened:
+    """A page with everything that it asked for and complained of."""
+
+    def __init__(self, browser: Browser, path: Path, **options: Any) -> None:
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.context = browser.new_context(**options)
+        self.context.route("**/*", self._route)
+        self.page: Page = self.context.new_page()
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
+        self.own = path.as_uri()
+        self.scripted = options.get("java_script_enabled", True)
+        self.open("")
+
+    def open(self, address: str) -> None:
+        """Go to a place on the page, in a fresh document; what its script draws is there afterwards."""
+        self.page.goto("about:blank")
+        self.page.goto(self.own + address)
+        if self.scripted:
+            self.page.locator("#app > *").first.wait_for()
+
+    def _route(self, route: Any) -> None:
+        if route.request.url == self.own or "report-assets/" in route.request.url:
+            route.continue_()
+        else:
+            self.requests.append(route.request.url)
+            route.abort()
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
+    """Opens the page of rows from disk; whatever it asks for or complains of fails the test at its end.
+
+    beside: further fields of `outputs.Run`. options: those of a browser context, `color_scheme` for example.
+    """
+    made: list[Opened] = []
+
+    def open_rows(
+        rows: list[Any], *, assets: Any = "inline", beside: dict[str, Any] | None = None, **options: Any
+    ) -> Opened:
+        from report_data import RUN
+
+        from pytest_statebase.report.html import write_html
+        from pytest_statebase.report.outputs import Run
+
+        path = tmp_path / "report.html"
+        write_html(path, Run(rows, RUN, **(beside or {})), assets)
+        made.append(Opened(browser, path, **options))
+        return made[-1]
+
+    yield open_rows
+    for one in made:
+        one.context.close()
+        assert one.requests == []
+        assert one.complaints == []

@@ -2,61 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from report_data import MARKUP, RUN, all_rows, clean, hostile, row
 
-from pytest_statebase.report.html import write_html
+from pytest_statebase.report.outputs import Run
 from pytest_statebase.report.results import Row
 from pytest_statebase.report.show import visible
-from pytest_statebase.report.view import build_view
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
-
-class Opened:
-    """A page with everything that it asked for and complained of."""
-
-    def __init__(self, browser: Browser, path: Path, **options: Any) -> None:
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.context = browser.new_context(**options)
-        self.context.route("**/*", self._route)
-        self.page: Page = self.context.new_page()
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
-        self.own = path.as_uri()
-        self.page.goto(self.own)
-
-    def _route(self, route: Any) -> None:
-        if route.request.url == self.own:
-            route.continue_()
-        else:
-            self.requests.append(route.request.url)
-            route.abort()
-
-
-@pytest.fixture
-def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
-    made: list[Opened] = []
-
-    def open_rows(rows: list[Row], **options: Any) -> Opened:
-        path = tmp_path / "report.html"
-        write_html(path, rows, RUN)
-        made.append(Opened(browser, path, **options))
-        return made[-1]
-
-    yield open_rows
-    for one in made:
-        one.context.close()
-        assert one.requests == []
-        assert one.complaints == []
-
+from pytest_statebase.report.view import anchors_of, build_view
 
 ALL_ATTRIBUTES = "[...new Set([...document.querySelectorAll('*')].flatMap(e => e.getAttributeNames()))]"
 
@@ -114,14 +68,16 @@ def test_the_first_key_leads_to_the_first_failure(opened: Any) -> None:
     page = opened(all_rows()).page
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    first = build_view(all_rows(), RUN).first_bad
+    first = build_view(Run(all_rows(), RUN), anchors_of(all_rows())).first_bad
     assert page.evaluate("location.hash") == f"#{first}"
     assert page.evaluate("document.querySelector(':target').getBoundingClientRect().top") < 100
 
 
 def test_a_link_to_a_turn_of_a_folded_session_opens_it(opened: Any) -> None:
     made = opened(all_rows())
-    session = next(s for s in build_view(all_rows(), RUN).groups[3].sessions if "clean" in s.name)
+    session = next(
+        s for s in build_view(Run(all_rows(), RUN), anchors_of(all_rows())).groups[3].sessions if "clean" in s.name
+    )
     made.page.goto(f"{made.own}#{session.anchor}-2")
     assert made.page.locator(f"#{session.anchor}-2").is_visible()
 

@@ -22,6 +22,7 @@ from pytest_statebase.compare.model import (
 )
 from pytest_statebase.ledger import ToolCalled, Turn, TurnAdded
 from pytest_statebase.report.html import render_html
+from pytest_statebase.report.outputs import Run
 from pytest_statebase.report.rows import Row
 from pytest_statebase.report.terminal import failure_lines, note_lines, plain, summary_lines
 from pytest_statebase.report.upkeep import upkeep_warnings
@@ -90,7 +91,7 @@ def test_the_terminal_shows_what_was_accepted_beside_the_others() -> None:
 
 
 def test_the_page_has_three_columns() -> None:
-    page = render_html(rows(), RUN)
+    page = render_html(Run(rows(), RUN))
     sections = re.findall(r'<section class="turn.*?</section>', page, re.DOTALL)
     gold("page-accepted-turns", "\n".join(re.sub(r"s-[0-9a-f]{10}", "s-ID", found) for found in sections))
     assert "<b>no</b>" not in page

@@ -33,9 +33,10 @@ from pytest_statebase.compare.model import (
     Verdict,
 )
 from pytest_statebase.report.html import render_html, write_html
+from pytest_statebase.report.outputs import Run
 from pytest_statebase.report.results import Row, dump_row, load_row
 from pytest_statebase.report.show import visible
-from pytest_statebase.report.view import build_view
+from pytest_statebase.report.view import anchors_of, build_view
 
 ELEMENTS = """
 html head meta title link style body a header footer main nav section h1 h2 h4 h5 p b i q span small bdi svg rect dl dt
@@ -45,6 +46,10 @@ ATTRIBUTES = """
 lang charset http-equiv content name rel href class id aria-label aria-hidden viewbox preserveaspectratio x y width
 height dir open scope colspan
 """
+
+
+def view_of(rows: list[Row], run: dict[str, Any]) -> Any:
+    return build_view(Run(rows, run), anchors_of(rows))
 
 
 class Page(HTMLParser):
@@ -86,7 +91,7 @@ class Page(HTMLParser):
 @pytest.mark.parametrize("rows", [[hostile()], [*all_rows(), hostile()]])
 def test_nothing_recorded_becomes_markup(rows: list[Row]) -> None:
     """R01: parsed as HTML, the page has no element or attribute that came from data."""
-    page = Page(render_html(rows, {**RUN, "agent": MARKUP, "warnings": [MARKUP]}))
+    page = Page(render_html(Run(rows, {**RUN, "agent": MARKUP, "warnings": [MARKUP]})))
     assert set(page.elements) <= set(ELEMENTS.split())
     assert {name for name, _ in page.attributes} <= set(ATTRIBUTES.split())
     for name, value in page.attributes:
@@ -96,7 +101,7 @@ def test_nothing_recorded_becomes_markup(rows: list[Row]) -> None:
 
 
 def test_the_page_asks_nobody_for_anything() -> None:
-    text = render_html([*all_rows(), hostile()], RUN)
+    text = render_html(Run([*all_rows(), hostile()], RUN))
     page = Page(text)
     assert [link for link in page.links if not link.startswith("#")] == ["data:,"]
     style = text[text.index("<style>") : text.index("</style>")]
@@ -109,7 +114,7 @@ def test_the_page_asks_nobody_for_anything() -> None:
 def test_odd_values_do_not_lose_the_page(tmp_path: Path) -> None:
     """R02: written, valid UTF-8, what cannot be seen shown escaped, a raising repr as a placeholder."""
     path = tmp_path / "new" / "report.html"
-    write_html(path, [hostile()], RUN)
+    write_html(path, Run([hostile()], RUN))
     text = path.read_bytes().decode("utf-8")
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e\ufeff]", text)
     page = Page(text)
@@ -121,11 +126,11 @@ def test_odd_values_do_not_lose_the_page(tmp_path: Path) -> None:
 
 
 def test_every_link_leads_somewhere_and_every_failure_has_one() -> None:
-    page = Page(render_html(all_rows(), RUN))
+    page = Page(render_html(Run(all_rows(), RUN)))
     assert len(set(page.ids)) == len(page.ids)
     targets = {link[1:] for link in page.links if link.startswith("#")}
     assert targets <= set(page.ids)
-    view = build_view(all_rows(), RUN)
+    view = view_of(all_rows(), RUN)
     failing = [session.anchor for group in view.groups[:2] for session in group.sessions]
     assert len(failing) == 6
     assert set(failing) <= targets
@@ -133,13 +138,13 @@ def test_every_link_leads_somewhere_and_every_failure_has_one() -> None:
 
 def test_anchors_are_the_same_in_every_run() -> None:
     rows = all_rows()
-    one = [session.anchor for group in build_view(rows, RUN).groups for session in group.sessions]
-    later = [session.anchor for group in build_view(rows[::-1], {}).groups for session in group.sessions]
+    one = [session.anchor for group in view_of(rows, RUN).groups for session in group.sessions]
+    later = [session.anchor for group in view_of(rows[::-1], {}).groups for session in group.sessions]
     assert sorted(one) == sorted(later)
 
 
 def test_the_top_tells_the_run() -> None:
-    view = build_view(all_rows(), RUN)
+    view = view_of(all_rows(), RUN)
     assert view.verdict == "6 of 9 sessions do not pass."
     assert [(group.mark.text, group.count) for group in view.groups] == [
         ("fail", 5),
@@ -154,7 +159,7 @@ def test_the_top_tells_the_run() -> None:
 
 
 def test_writes_are_told_one_by_one() -> None:
-    view = build_view(all_rows(), RUN)
+    view = view_of(all_rows(), RUN)
     refund = next(found for found in view.writes.rows if found.tool == "issue_refund")
     counts = {state: number for state, (number, _) in zip(view.writes.states, refund.counts, strict=True)}
     assert counts == {"made": 0, "changed": 1, "missing": 2, "extra": 1, "unrecorded": 1}
@@ -192,7 +197,7 @@ def requests_row() -> Row:
 
 
 def test_writes_over_http_stand_beside_those_of_tools() -> None:
-    view = build_view([requests_row()], RUN)
+    view = view_of([requests_row()], RUN)
     counts = {
         found.tool: {
             state: number for state, (number, _) in zip(view.writes.states, found.counts, strict=True) if number
@@ -209,32 +214,34 @@ def test_writes_over_http_stand_beside_those_of_tools() -> None:
 
 
 def test_a_moved_prompt_is_told_with_its_command_and_counts_as_not_judged() -> None:
-    view = build_view([requests_row()], RUN)
+    view = view_of([requests_row()], RUN)
     assert dict(view.turns) == {"other actions": 1, "only reworded": 0, "no difference": 1, "not judged": 1}
-    page = Page(render_html([requests_row()], RUN)).text
+    page = Page(render_html(Run([requests_row()], RUN))).text
     assert "1 model call in 1 cassette no recording answers: pytest --statebase-replay --statebase-model=auto" in page
     assert "never recorded\nsend" in page
 
 
 def test_failing_sessions_are_open_and_passing_ones_folded() -> None:
-    text = render_html([row(still_failing()), row(clean())], RUN)
+    text = render_html(Run([row(still_failing()), row(clean())], RUN))
     assert len(re.findall(r'<details class="session fail"[^>]* open>', text)) == 1
     assert len(re.findall(r'<details class="session ok" id="[^"]*">', text)) == 1
 
 
 def test_a_passing_session_is_about_a_kilobyte() -> None:
-    few, many = (len(render_html([row(clean(f"s{number}")) for number in range(count)], RUN)) for count in (100, 300))
+    few, many = (
+        len(render_html(Run([row(clean(f"s{number}")) for number in range(count)], RUN))) for count in (100, 300)
+    )
     assert (many - few) / 200 < 1_500
 
 
 def test_an_empty_run_is_a_page() -> None:
-    assert "No session was replayed." in Page(render_html([], {})).text
+    assert "No session was replayed." in Page(render_html(Run([], {}))).text
 
 
 @pytest.mark.parametrize("change", [{"turns": []}, {"warnings": ["w"]}, {"calls": {}}, {"message": "m"}])
 def test_rows_from_a_file_are_enough(change: dict[str, Any]) -> None:
     found = {**row(reworded()), **change}
-    Page(render_html([load_row(dump_row(found))], {}))
+    Page(render_html(Run([load_row(dump_row(found))], {})))
 
 
 def many_of(found: Row, sessions: int) -> list[Row]:
@@ -245,8 +252,8 @@ def many_of(found: Row, sessions: int) -> list[Row]:
 def test_values_get_shorter_as_more_turns_differ() -> None:
     found = row(still_failing())
     found["turns"][1]["replayed"]["output"] = "long " * 5_000
-    assert len(render_html([found], RUN)) > 40_000
-    assert len(render_html(many_of(found, 25), RUN)) < 10_000_000
+    assert len(render_html(Run([found], RUN))) > 40_000
+    assert len(render_html(Run(many_of(found, 25), RUN))) < 10_000_000
 
 
 def test_a_page_of_too_many_differences_tells_their_causes_still() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_statebase import Cassette, record_session, replay
 from pytest_statebase.report.html import write_html
+from pytest_statebase.report.outputs import Run
 from pytest_statebase.report.results import result_to_row
 from pytest_statebase.report.terminal import failure_lines, plain
 
@@ -39,7 +40,7 @@ def test_the_terminal_names_the_memory() -> None:
 
 
 def test_the_page_shows_both_sides(tmp_path: Path) -> None:
-    write_html(tmp_path / "report.html", [row()], {"started_at": "2026-01-01T00:00:00+00:00"})
+    write_html(tmp_path / "report.html", Run([row()], {"started_at": "2026-01-01T00:00:00+00:00"}))
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Added to memory" in text
     assert "Likes &lt;" in text

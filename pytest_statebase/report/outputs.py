@@ -1,0 +1,154 @@
+"""Everything that is written of a run's results, by the plugin and by `pytest-statebase report` alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from .against import Against
+    from .history import Trend
+    from .rows import Row
+
+Assets = Literal["inline", "external"]
+ASSETS: tuple[Assets, ...] = ("inline", "external")
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What to write, and where; None for what is not wanted."""
+
+    report: Path | None = None
+    assets: Assets = "inline"
+    """`external`: style sheet and scripts as files beside the page, for policies that let no inline script run."""
+    results: Path | None = None
+    summary: Path | None = None
+    """Markdown for a comment on a pull request."""
+    sidecar: Path | None = None
+    """A directory: `index.md` and one Markdown file for each failing turn."""
+    history: Path | None = None
+    """JSON Lines, one line a run; read for the trend, then appended to."""
+    base: Path | None = None
+    """The results of the base branch."""
+    url: str | None = None
+    """Where the page will be published: links lead there."""
+    root: Path = field(default_factory=Path)
+    """Where the cassettes' paths begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The results of a run with what is known beside them."""
+
+    rows: Sequence[Row]
+    run: Mapping[str, Any]
+    """As the first line of a results file has it."""
+    against: Against | None = None
+    """What differs from the base branch's results."""
+    trend: Trend | None = None
+    """Earlier runs."""
+    url: str | None = None
+
+
+@dataclass(slots=True)
+class Written:
+    """What became of them."""
+
+    paths: list[Path] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+def write_outputs(outputs: Outputs, rows: Sequence[Row], run: Mapping[str, Any]) -> Written:
+    """Write all that is wanted. What cannot be written is a failure in words, and keeps no other from being written.
+
+    Only paths that were written stand in the result; each file is put in its place at once, or left as it was.
+    """
+    written = Written()
+    made = Run(rows, run, *_beside(outputs, rows, run, written), url=outputs.url)
+    for path, write in _writers(outputs):
+        try:
+            write(path, made)
+            written.paths.append(path)
+        except Exception as error:  # whatever goes wrong here must not cost the run its outcome
+            written.failures.append(f"{path} could not be written: {_why(error)}")
+    return written
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return f"{type(error).__name__}: {error}"
+
+
+def _beside(
+    outputs: Outputs, rows: Sequence[Row], run: Mapping[str, Any], written: Written
+) -> tuple[Against | None, Trend | None]:
+    """What other files say; one that cannot be read is told, and passed over."""
+    from ..errors import StatebaseError
+
+    against: Against | None = None
+    trend: Trend | None = None
+    try:
+        if outputs.base is not None:
+            from .against import compared_with
+
+            against = compared_with(outputs.base, rows)
+    except StatebaseError as error:
+        written.failures.append(str(error))
+    try:
+        if outputs.history is not None:
+            from .history import trend_of
+
+            trend = trend_of(outputs.history, rows, run)
+    except StatebaseError as error:
+        written.failures.append(str(error))
+    return against, trend
+
+
+_Write = Callable[[Path, Run], None]
+
+
+def _writers(outputs: Outputs) -> Iterator[tuple[Path, _Write]]:
+    """What is to be written, the recorded facts first."""
+    if outputs.results is not None:
+        yield outputs.results, _results
+    if outputs.report is not None:
+        yield outputs.report, lambda path, made: _report(path, made, outputs.assets)
+    if outputs.summary is not None:
+        yield outputs.summary, _summary
+    if outputs.sidecar is not None:
+        yield outputs.sidecar, _sidecar
+    if outputs.history is not None:
+        yield outputs.history, _history
+
+
+def _results(path: Path, made: Run) -> None:
+    from .results import write_results
+
+    write_results(path, made.rows, made.run)
+
+
+def _report(path: Path, made: Run, assets: Assets) -> None:
+    from .html import write_html
+
+    write_html(path, made, assets)
+
+
+def _summary(path: Path, made: Run) -> None:
+    from .summary import write_summary
+
+    write_summary(path, made)
+
+
+def _sidecar(path: Path, made: Run) -> None:
+    from .sidecar import write_sidecar
+
+    write_sidecar(path, made)
+
+
+def _history(path: Path, made: Run) -> None:
+    from .history import append_run
+
+    append_run(path, made)

@@ -1,0 +1,11 @@
+"""To be written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .outputs import Run
+
+
+def write_sidecar(path: Path, made: Run) -> None:
+    raise NotImplementedError

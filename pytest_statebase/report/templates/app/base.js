@@ -1,0 +1,253 @@
+// What every view is made of: elements, texts, the packed data, the address, keys and announcements.
+// Nothing recorded becomes markup: texts are text nodes, attributes are set one by one, links lead into the page alone.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+// Everything that has no shape of its own, written out: control characters, changes of direction, lone surrogates.
+const UNSEEN =
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\u{e0000}-\u{e007f}]/gu;
+
+function escaped(character) {
+  const code = character.codePointAt(0);
+  const short = { 9: "\\t", 10: "\\n", 13: "\\r" }[code];
+  if (short) return short;
+  if (code < 256) return "\\x" + code.toString(16).padStart(2, "0");
+  if (code < 65536) return "\\u" + code.toString(16).padStart(4, "0");
+  return "\\U" + code.toString(16).padStart(8, "0");
+}
+
+// A text as it may be shown. lines: keep line breaks and tabs.
+function visible(text, lines = false) {
+  const whole = String(text);
+  if (!lines) return whole.replace(UNSEEN, escaped);
+  return whole.replace(/\r\n/g, "\n").replace(UNSEEN, (one) => (one === "\n" || one === "\t" ? one : escaped(one)));
+}
+
+// An element. props: `class`, `on: {event: function}`, `data: {…}`, `prop: {…}` for properties, everything else is an attribute; null and
+// false leave an attribute out, true sets it empty. children: elements, texts (made visible), lists of them; null and false are left out.
+function h(tag, props, ...children) {
+  const [name, ...classes] = tag.split(".");
+  const made = document.createElement(name || "div");
+  return filled(made, classes, props, children);
+}
+
+function svg(tag, props, ...children) {
+  return filled(document.createElementNS(SVG, tag), [], props, children);
+}
+
+function filled(made, classes, props, children) {
+  if (classes.length) made.setAttribute("class", classes.join(" "));
+  for (const [key, value] of Object.entries(props || {})) {
+    if (key === "on") for (const [event, run] of Object.entries(value)) made.addEventListener(event, run);
+    else if (key === "data") Object.assign(made.dataset, value);
+    else if (key === "prop") Object.assign(made, value);
+    else if (value === null || value === undefined || value === false) continue;
+    else if (key === "class") made.setAttribute("class", [...classes, value].join(" "));
+    else if (key === "href" && !String(value).startsWith("#")) throw new Error("links lead into the page alone");
+    else made.setAttribute(key, value === true ? "" : String(value));
+  }
+  append(made, children);
+  return made;
+}
+
+function append(parent, children) {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    if (Array.isArray(child)) append(parent, child);
+    else if (child instanceof Node) parent.append(child);
+    else parent.append(visible(child, true));
+  }
+  return parent;
+}
+
+// Recorded text keeps its own direction and changes nobody else's.
+const bdi = (text) => h("bdi", null, text);
+const code = (text, props) => h("code", { dir: "auto", ...props }, text);
+const number = (value) => (typeof value === "number" ? value.toLocaleString("en") : "");
+const plural = (count, word) => number(count) + " " + word + (count === 1 ? "" : "s");
+
+// How groups and verdicts look and read: always a word and a sign, never a colour alone.
+const SIGNS = { fail: "✕", norun: "⊘", review: "◆", ok: "✓" };
+
+function chip(text, slug) {
+  return h("span.chip", { class: slug }, h("span.sign", { "aria-hidden": "true" }, SIGNS[slug] || "•"), " ", text);
+}
+
+// ---- data ----
+
+async function unpack(text) {
+  const raw = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+  const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+const store = {
+  index: null,
+  places: new Map(),
+  chunks: new Map(),
+  async load() {
+    this.index = await unpack(document.getElementById("index").textContent);
+    this.index.sessions.forEach((one, position) => this.places.set(one.id, position));
+  },
+  summary(id) {
+    return this.index.sessions[this.places.get(id)];
+  },
+  // The row of a session, unpacked when it is first asked for; the last chunks are kept.
+  async session(id) {
+    const summary = this.summary(id);
+    if (!summary) return null;
+    let chunk = this.chunks.get(summary.chunk);
+    if (chunk) this.chunks.delete(summary.chunk);
+    else chunk = unpack(document.getElementById("chunk-" + summary.chunk).textContent);
+    this.chunks.set(summary.chunk, chunk);
+    if (this.chunks.size > 12) this.chunks.delete(this.chunks.keys().next().value);
+    return (await chunk)[id];
+  },
+};
+
+// ---- the address ----
+// `#` the overview, `#s-1234` a session, `#s-1234-3` its turn 3, `#s-1234-3-c2` the second call there, `#s-1234-3-d-PRINT` a
+// difference there, `#traces` the explorer; each with `?key=value` for what is chosen on it.
+
+const place = {
+  parse(hash) {
+    const [path, query] = hash.replace(/^#/, "").split("?");
+    const params = new URLSearchParams(query || "");
+    const found = /^(s-[0-9a-f]+(?:-x\d+)?)(?:-(\d+))?(?:-c(\d+)|-d-([\w]+))?$/.exec(path);
+    if (!found) return { view: path || "overview", params };
+    const [, id, turn, call, print] = found;
+    return { view: "session", id, turn: turn ? +turn : null, call: call ? +call : null, print: print || null, params };
+  },
+  now() {
+    return this.parse(location.hash);
+  },
+  // The address with some parameters set, or taken out where the value is empty.
+  with(params, path) {
+    const [old, query] = location.hash.replace(/^#/, "").split("?");
+    const made = new URLSearchParams(path === undefined ? query || "" : "");
+    for (const [key, value] of Object.entries(params)) {
+      if (value === null || value === undefined || value === "") made.delete(key);
+      else made.set(key, value);
+    }
+    const text = made.toString();
+    return "#" + (path === undefined ? old : path) + (text ? "?" + text : "");
+  },
+  // What is chosen within a view: no entry of its own in the history, and the view is not drawn again.
+  keep(params) {
+    history.replaceState(null, "", this.with(params));
+  },
+  go(hash) {
+    location.hash = hash;
+  },
+};
+
+// ---- keys ----
+
+const keys = {
+  all: [],
+  // combination: as KeyboardEvent.key has it (`j`, `ArrowLeft`, `?`), several with blanks between; view: null for every view.
+  add(combination, words, run, view = null) {
+    this.all.push({ combination, words, run, view });
+  },
+  press(event) {
+    const typing = event.target.closest("input, textarea, select, [contenteditable]");
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (typing && event.key !== "Escape") return;
+    const view = place.now().view;
+    for (const one of this.all) {
+      if ((one.view === null || one.view === view) && one.combination.split(" ").includes(event.key) && one.run(event) !== false) {
+        event.preventDefault();
+        return;
+      }
+    }
+  },
+};
+
+// ---- what people take with them ----
+
+// Tell a screen reader.
+function say(text) {
+  const live = document.getElementById("live");
+  live.textContent = "";
+  requestAnimationFrame(() => { live.textContent = visible(text); });
+}
+
+// A button that copies; words: what it says. text: a string, or a function that makes it when it is pressed.
+function copyButton(words, text, props) {
+  const button = h("button.copy", { type: "button", ...props, on: { click: async () => {
+    await copied(typeof text === "function" ? await text() : text);
+    button.textContent = "Copied";
+    say("Copied");
+    setTimeout(() => { button.textContent = words; }, 1500);
+  } } }, words);
+  return button;
+}
+
+// From disk the page is no secure context in every browser: there the old way is left.
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const box = h("textarea.away", { "aria-hidden": "true", tabindex: "-1", prop: { value: text } });
+    document.body.append(box);
+    box.select();
+    document.execCommand("copy");
+    box.remove();
+  }
+}
+
+function download(name, text, type = "text/plain;charset=utf-8") {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+// ---- long lists ----
+
+// A list of which only what is seen is there. rows: how many; height: of one, in pixels; draw(i): the element of row i.
+// Returns the element, with `.show(i)` to bring a row into view and `.redraw(rows)`.
+function virtualList(rows, height, draw, props) {
+  const inner = h("div.tall", { role: "presentation" });
+  const box = h("div.virtual", { tabindex: "-1", ...props }, inner);
+  let count = rows;
+  let first = -1;
+  let last = -1;
+  const paint = () => {
+    const from = Math.max(0, Math.floor(box.scrollTop / height) - 8);
+    const to = Math.min(count, Math.ceil((box.scrollTop + (box.clientHeight || 800)) / height) + 8);
+    if (from === first && to === last) return;
+    first = from;
+    last = to;
+    const focused = inner.contains(document.activeElement) ? document.activeElement.closest("[data-row]")?.dataset.row : null;
+    const drawn = [];
+    for (let i = from; i < to; i++) {
+      const row = draw(i);
+      row.dataset.row = i;
+      row.style.setProperty("top", i * height + "px");
+      row.style.setProperty("height", height + "px");
+      drawn.push(row);
+    }
+    inner.replaceChildren(...drawn);
+    if (focused !== null) inner.querySelector(`[data-row="${focused}"]`)?.focus({ preventScroll: true });
+  };
+  box.addEventListener("scroll", () => requestAnimationFrame(paint), { passive: true });
+  new ResizeObserver(paint).observe(box);
+  box.redraw = (rows) => {
+    count = rows;
+    first = last = -1;
+    inner.style.setProperty("height", count * height + "px");
+    paint();
+  };
+  box.show = (i) => {
+    const top = i * height;
+    if (top < box.scrollTop) box.scrollTop = top;
+    else if (top + height > box.scrollTop + box.clientHeight) box.scrollTop = top + height - box.clientHeight;
+    paint();
+  };
+  box.redraw(count);
+  return box;
+}

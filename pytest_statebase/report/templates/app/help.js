@@ -1,0 +1,1 @@
+// The overlay that lists the keys.

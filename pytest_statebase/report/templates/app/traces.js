@@ -1,0 +1,4 @@
+// The trace explorer.
+async function tracesView() {
+  return h("div", null, h("h1", null, "Traces"));
+}

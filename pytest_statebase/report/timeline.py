@@ -1,0 +1,105 @@
+"""A recording around its replay: state versions, the turns before and after, and what else left a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from ..ledger import Ledger, StateRolledBack, StateVersion, Turn
+from ..traces import Trace, traces_of
+from ..values import same
+from .jsonsafe import json_safe, short_text
+
+SNIPPET = 160
+_REASON = 2_000
+_TOLD_ELSEWHERE = frozenset({"state.updated", "state.rolled_back", "turn.added"})
+
+
+def timeline_row(ledger: Ledger, replayed: Collection[int]) -> dict[str, Any]:
+    """What a row keeps of the recording beside the turns that it tells itself.
+
+    replayed: the numbers of those turns.
+    `versions`: `{v, turn, at, actor, why}`, in the first one with `state`, the whole of it, in the others with `patch`,
+    what changed since the version before: `[path, value]`, or `[path]` for what is gone, a path being a list of keys and
+    positions; `back` is the version that was gone back to. `others`: the turns that were not replayed,
+    `{turn, at, actor, why, input, output, calls}`. `traces`: `{action, at, actor, turn, why, about}`, for what is neither a version nor a turn.
+    """
+    row: dict[str, Any] = {
+        "versions": list(_versions(ledger.versions)),
+        "others": [_other(turn) for turn in ledger.turns if turn.number not in replayed],
+        "traces": list(_traces(ledger)),
+    }
+    return {key: value for key, value in row.items() if value}
+
+
+def _versions(versions: Sequence[StateVersion]) -> Iterator[dict[str, Any]]:
+    before: Any = None
+    for index, version in enumerate(versions):
+        event = version.event
+        state = json_safe(version.state)
+        made: dict[str, Any] = {"v": version.version, "turn": version.turn}
+        why = event.reason if isinstance(event, StateRolledBack) else event.reasoning
+        made |= _told(at=event.at, actor=event.actor, why=why)
+        if isinstance(event, StateRolledBack):
+            made["back"] = event.to_version
+        if index == 0:
+            made["state"] = state
+        else:
+            made["patch"] = list(changes(before, state))
+        before = state
+        yield made
+
+
+def changes(old: Any, new: Any, path: tuple[str | int, ...] = ()) -> Iterator[list[Any]]:
+    """What turns one JSON value into another: `[path, value]` for what is new or other, `[path]` for what is gone.
+
+    A list that has lost items is given as a whole.
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in old:
+            if key not in new:
+                yield [[*path, key]]
+        for key, value in new.items():
+            if key not in old:
+                yield [[*path, key], value]
+            else:
+                yield from changes(old[key], value, (*path, key))
+    elif isinstance(old, list) and isinstance(new, list) and len(old) <= len(new):
+        for index, value in enumerate(new):
+            if index < len(old):
+                yield from changes(old[index], value, (*path, index))
+            else:
+                yield [[*path, index], value]
+    elif not same(old, new):
+        yield [list(path), new]
+
+
+def _other(turn: Turn) -> dict[str, Any]:
+    output = turn.output
+    if isinstance(output, dict) and "content" in output:
+        output = output["content"]
+    added = turn.added
+    row = {"turn": turn.number, "input": short_text(turn.text, SNIPPET), "calls": [call.tool for call in turn.calls]}
+    if added is not None:
+        row["output"] = short_text(added.error if added.error is not None else output, SNIPPET)
+    return row | _told(at=turn.started.at, actor=added.actor if added else None, why=added.reasoning if added else None)
+
+
+def _traces(ledger: Ledger) -> Iterator[dict[str, Any]]:
+    turn: int | None = None
+    for trace in traces_of(ledger.id, ledger.events):
+        if trace.action == "turn.added":
+            turn = trace.details["turn_number"]
+        if trace.action not in _TOLD_ELSEWHERE:
+            told = _told(at=trace.timestamp, actor=trace.actor, why=trace.reasoning, about=_about(trace))
+            yield {"action": trace.action, "turn": turn, **told}
+
+
+def _about(trace: Trace) -> str | None:
+    content = trace.details.get("content")
+    return None if content is None else short_text(content, SNIPPET)
+
+
+def _told(**facts: str | None) -> dict[str, str]:
+    """Those of the facts that the recording tells."""
+    return {name: short_text(value, _REASON) for name, value in facts.items() if value is not None}
