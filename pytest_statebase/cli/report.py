@@ -26,8 +26,8 @@ def command(results: tuple[Path, ...], output: Path) -> None:
     are merged in the order given.
     """
     from ..report.html import write_html
-    from ..report.outputs import Run
     from ..report.results import merge_results
+    from ..report.runs import Run
 
     run, rows = merge_results(results)
     output.parent.mkdir(parents=True, exist_ok=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .outputs import Run
 from .rows import Row
+from .runs import Run
 
 
 @dataclass(frozen=True, slots=True)

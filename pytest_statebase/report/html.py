@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Literal
 from .pagedata import page_data
 from .results import replace_file
 from .view import anchors_of, build_view
-from .viewmodel import ShortTurn
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from .outputs import Run
+    from .runs import Run
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SCRIPTS = ("base", "values", "overview", "trend", "session", "turn", "traces", "help", "main")
@@ -103,7 +102,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.tests["short"] = lambda turn: isinstance(turn, ShortTurn)
     environment.filters["number"] = "{:,}".format
     return environment
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from .runs import Run
+
 if TYPE_CHECKING:
     from .against import Against
     from .history import Trend
@@ -36,20 +38,6 @@ class Outputs:
     """Where the page will be published: links lead there."""
     root: Path = field(default_factory=Path)
     """Where the cassettes' paths begin."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """The results of a run with what is known beside them."""
-
-    rows: Sequence[Row]
-    run: Mapping[str, Any]
-    """As the first line of a results file has it."""
-    against: Against | None = None
-    """What differs from the base branch's results."""
-    trend: Trend | None = None
-    """Earlier runs."""
-    url: str | None = None
 
 
 @dataclass(slots=True)

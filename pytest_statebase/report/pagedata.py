@@ -32,8 +32,8 @@ from .show import shorten
 from .viewmodel import SLUGS
 
 if TYPE_CHECKING:
-    from .outputs import Run
     from .rows import Row
+    from .runs import Run
 
 _SEARCHED = 400
 """Characters of a session's inputs that free text is searched in."""

@@ -7,36 +7,47 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..compare.model import Group, Kind, Verdict
+from ..compare.model import Group, Kind
 from .grouping import (
     calls_line,
     difference_of,
     group_of,
     group_of_row,
     group_of_turn,
+    judged,
     name_of,
     plural,
     root_cause,
     sentence,
     side_name,
     tally,
-    tally_text,
     told_sides,
 )
 from .notes import expired_text, known_text
 from .requestview import requests_view
 from .rows import Row
 from .show import one_line, pretty, shorten, shorten_pair, size_text, structure, visible
-from .viewmodel import SLUGS, CallSide, CallView, DivergenceView, Link, Mark, Pair, SessionView, ShortTurn, TurnView
+from .viewmodel import SLUGS, CallSide, CallView, DivergenceView, Mark, Pair, SessionView, TurnView
 from .words import Segment, word_diff
 
+_TURNS = 20
+"""Turns of a session that are told."""
 
-def session_view(row: Row, anchor: str, limit: int, *, full: bool = True) -> SessionView:
+
+def told_turns(row: Row) -> list[Row]:
+    """The turns that need a look, of a session that does not pass."""
+    return _bad_turns(row)[:_TURNS]
+
+
+def _bad_turns(row: Row) -> list[Row]:
+    return [turn for turn in judged(row) if group_of_turn(turn) is not Group.OK]
+
+
+def session_view(row: Row, anchor: str, limit: int) -> SessionView:
+    """A session that does not pass. limit: characters of a value."""
     group = group_of_row(row)
-    bad = not group.passes
     root = root_cause(row)
-    turns = [_turn(turn, anchor, root[0] if root else None, limit, bad, full) for turn in row["turns"]]
-    strip = [] if group is Group.OK or len(turns) < 2 else [_step(turn) for turn in turns]
+    turns = [_turn(turn, anchor, root[0] if root else None, limit) for turn in told_turns(row)]
     return SessionView(
         anchor=anchor,
         name=visible(name_of(row)),
@@ -46,27 +57,16 @@ def session_view(row: Row, anchor: str, limit: int, *, full: bool = True) -> Ses
         message=visible(row["message"], lines=True) if row.get("message") else None,
         facts=_facts(row),
         warnings=[visible(str(warning)) for warning in row.get("warnings", ())],
-        strip=strip,
         turns=turns,
-        tally=tally_text(row.get("verdicts") or {}) if group is Group.OK else "",
-        marks=[] if group is Group.OK else _marks(row.get("verdicts") or {}, bad),
-        is_bad=bad,
-        is_open=bad,
-        is_full=full,
+        left=len(_bad_turns(row)) - len(turns),
+        marks=_marks(row.get("verdicts") or {}),
         gate="reported, does not fail the run" if row.get("gate") == "warn" else None,
     )
 
 
-def _marks(verdicts: Mapping[str, int], is_bad: bool) -> list[Mark]:
-    """`1 still-failing` in the colour of its group, for what is not ok; where all of it is known, that of `review`."""
-    slugs = {name: SLUGS[group_of(name)] for name in verdicts}
-    if not is_bad:
-        slugs = {name: "review" if slug in ("fail", "norun") else slug for name, slug in slugs.items()}
-    return [Mark(f"{number:,} {visible(name)}", slugs[name]) for name, number in tally(verdicts)]
-
-
-def _step(turn: TurnView | ShortTurn) -> Link:
-    return Link(str(turn.number), turn.anchor, turn.mark.slug, turn.mark.text)
+def _marks(verdicts: Mapping[str, int]) -> list[Mark]:
+    """`1 still-failing` in the colour of its group."""
+    return [Mark(f"{number:,} {visible(name)}", SLUGS[group_of(name)]) for name, number in tally(verdicts)]
 
 
 def _facts(row: Row) -> list[tuple[str, str]]:
@@ -78,26 +78,20 @@ def _facts(row: Row) -> list[tuple[str, str]]:
     return facts + ([("calls", calls_line(calls))] if calls else [])
 
 
-def _turn(turn: Row, anchor: str, cause_turn: Row | None, limit: int, is_bad: bool, full: bool) -> TurnView | ShortTurn:
+def _turn(turn: Row, anchor: str, cause_turn: Row | None, limit: int) -> TurnView:
     number = turn["turn"]
     name = f"{anchor}-{number}"
-    verdict = turn["verdict"]
-    mark = Mark(visible(verdict), SLUGS[group_of_turn(turn)])
-    if verdict == Verdict.UNCHANGED and not turn["divergences"]:
-        return _short_turn(turn, name, mark)
     recorded, replayed, accepted = turn["recorded"], turn["replayed"], turn.get("accepted")
-    divergences = [_divergence(found, turn is cause_turn, limit) for found in _told(turn, full)]
+    divergences = [_divergence(found, turn is cause_turn, limit) for found in _told(turn)]
 
     def pair(key: str) -> Pair | None:
-        if not full:
-            return None
         found = _pair(recorded, replayed, key, limit)
         return found if accepted is None else _three(found, accepted, recorded, replayed, key, limit)
 
     return TurnView(
         anchor=name,
         number=number,
-        mark=Mark("beyond until", "norun") if turn.get("beyond_until") else mark,
+        mark=Mark(visible(turn["verdict"]), SLUGS[group_of_turn(turn)]),
         at=visible(turn["at"]) if turn.get("at") else None,
         versions=_versions(turn),
         input=clip(visible(turn["input"], lines=True), limit) if turn.get("input") else None,
@@ -112,13 +106,13 @@ def _turn(turn: Row, anchor: str, cause_turn: Row | None, limit: int, is_bad: bo
         memory=pair("memory"),
         memory_differs=_differs(turn, "memory"),
         reasoning=pair("reasoning"),
-        calls=_by_agent([call for call in turn["calls"] if full or call.get("explanation")], limit),
+        calls=_by_agent(turn["calls"], limit),
         divergences=[found for found in divergences if found.role != "follows"],
-        followers=[found for found in divergences if found.role == "follows" and full],
-        folded=_fold(turn, is_bad),
+        followers=[found for found in divergences if found.role == "follows"],
+        folded=_fold(turn),
         replayed=replayed is not None,
         has_baseline=accepted is not None,
-        requests=requests_view([one for one in turn.get("requests", ()) if full or one.get("explanation")]),
+        requests=requests_view(turn.get("requests", ())),
     )
 
 
@@ -126,31 +120,19 @@ def _differs(turn: Row, facet: str) -> bool:
     return any(found["facet"] == facet and not found.get("note") for found in turn["divergences"])
 
 
-def _fold(turn: Row, is_bad: bool) -> str | None:
+def _fold(turn: Row) -> str | None:
     if turn["replayed"] is None:
         return "What was recorded"
-    if not is_bad or group_of_turn(turn) is not Group.REVIEW:
+    if group_of_turn(turn) is not Group.REVIEW:
         return None
     words = difference_of(turn)
     return words if words in ("only reworded", "no difference") else plural(len(turn["divergences"]), "difference")
 
 
-def _told(turn: Row, full: bool) -> list[Row]:
+def _told(turn: Row) -> list[Row]:
     """The differences to list: not the words of an output, which stand side by side below."""
-    both = full and "output" in turn["recorded"] and "output" in (turn["replayed"] or {})
+    both = "output" in turn["recorded"] and "output" in (turn["replayed"] or {})
     return [found for found in turn["divergences"] if not (both and found["kind"] == Kind.TEXT)]
-
-
-def _short_turn(turn: Row, anchor: str, mark: Mark) -> ShortTurn:
-    output = turn["recorded"].get("output")
-    calls = ", ".join(_short_label(call) for call in turn["calls"])
-    said = shorten(visible(output), 100) if isinstance(output, str) else ""
-    return ShortTurn(anchor, turn["turn"], mark, shorten(visible(turn["input"]), 100), said, shorten(calls, 200))
-
-
-def _short_label(call: Row) -> str:
-    agent = _agent(call)
-    return visible(call["label"]) + (f" ({agent})" if agent else "")
 
 
 def _versions(turn: Row) -> str | None:

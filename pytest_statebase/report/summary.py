@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .outputs import Run
+from .runs import Run
 
 
 def write_summary(path: Path, made: Run) -> None:

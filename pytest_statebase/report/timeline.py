@@ -19,10 +19,12 @@ def timeline_row(ledger: Ledger, replayed: Collection[int]) -> dict[str, Any]:
     """What a row keeps of the recording beside the turns that it tells itself.
 
     replayed: the numbers of those turns.
-    `versions`: `{v, turn, at, actor, why}`, in the first one with `state`, the whole of it, in the others with `patch`,
-    what changed since the version before: `[path, value]`, or `[path]` for what is gone, a path being a list of keys and
-    positions; `back` is the version that was gone back to. `others`: the turns that were not replayed,
-    `{turn, at, actor, why, input, output, calls}`. `traces`: `{action, at, actor, turn, why, about}`, for what is neither a version nor a turn.
+
+    `versions`: `{v, turn, at, actor, why}`; the first one with `state`, the whole of it, the others with `patch`, what
+    changed since the version before: `[path, value]`, or `[path]` for what is gone, a path being a list of keys and
+    positions; `back` is the version that was gone back to.
+    `others`: the turns that were not replayed, `{turn, at, actor, why, input, output, calls}`.
+    `traces`: what is neither a version nor a turn, `{action, at, actor, turn, why, about}`.
     """
     row: dict[str, Any] = {
         "versions": list(_versions(ledger.versions)),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from ..compare.model import Group, Kind, Verdict
+from ..compare.model import Group, Kind
 from .grouping import (
     DIFFERENCES,
     GROUPS,
@@ -18,6 +17,7 @@ from .grouping import (
     causes,
     group_of_row,
     group_of_turn,
+    in_one_line,
     judged,
     kind_of,
     plural,
@@ -28,29 +28,28 @@ from .grouping import (
     totals,
     writes,
 )
-from .outputs import Run
 from .results import replay_key
 from .rows import Row
-from .sessionview import session_view
+from .runs import Run
+from .sessionview import session_view, told_turns
 from .show import one_line, shorten, shorten_pair, visible
 from .traffic import stale_text, traffic_counts
 from .viewmodel import SLUGS, CauseView, GroupView, Link, Mark, ReportView, SessionView, WriteItem, WriteRow, WritesView
 
-_PAGE = 6_000_000
-_FULL_TURNS = 2_000
+_PAGE = 400_000
+"""Characters of values that the plain page holds, about."""
+_FULL = 20
+"""Sessions of a group that are told with what differs in them."""
 _LISTED = 60
-_OPEN = 30
 
 
 def build_view(made: Run, anchors: Sequence[str]) -> ReportView:
     """All that the page says of a run without its script. anchors: as `anchors_of` the rows."""
     rows, run = made.rows, made.run
     counted = totals(rows)
-    sessions = _sessions(rows, anchors)
-    at = {id(row): anchor for row, anchor in zip(rows, anchors, strict=True)}
-    groups = _groups(rows, sessions)
-    bad = [session.anchor for group in groups[:2] for session in group.sessions]
-    stopped = [_stop(row, at[id(row)]) for row in rows if not _is_done(row)]
+    groups = _groups(rows, anchors)
+    places = _Places(rows, anchors, groups)
+    stopped = [_stop(row, places) for row in rows if not _is_done(row)]
     found = causes(rows)
     return ReportView(
         title="Replay report",
@@ -64,24 +63,37 @@ def build_view(made: Run, anchors: Sequence[str]) -> ReportView:
         stopped_more=max(0, len(stopped) - _LISTED),
         calls=_call_counts(counted),
         turns=_turn_counts(counted),
-        writes=_writes_view(list(writes(rows)), at),
-        causes=[_cause(one, at) for one in found[:_LISTED]],
+        writes=_writes_view(list(writes(rows)), places),
+        causes=[_cause(one, places) for one in found[:_LISTED]],
         causes_more=max(0, len(found) - _LISTED),
-        first_bad=bad[0] if bad else None,
+        first_bad=next((session.anchor for group in groups for session in group.sessions), None),
     )
 
 
-def _sessions(rows: Sequence[Row], anchors: Sequence[str]) -> list[SessionView]:
-    """In the order of `rows`. What a page can hold in full goes to the worst groups first."""
-    sizes = {id(row): sum(1 for turn in row["turns"] if turn["verdict"] != Verdict.UNCHANGED) for row in rows}
-    limit = min(20_000, max(200, _PAGE // (8 * min(_FULL_TURNS, max(1, sum(sizes.values()))))))
-    full: set[int] = set()
-    left = _FULL_TURNS
-    for row in sorted(rows, key=lambda row: GROUPS.index(group_of_row(row))):
-        left -= sizes[id(row)]
-        if left >= 0 or not full:
-            full.add(id(row))
-    return [session_view(row, anchor, limit, full=id(row) in full) for row, anchor in zip(rows, anchors, strict=True)]
+class _Places:
+    """Where the page tells a session or one of its turns; links to what it does not tell lead nowhere."""
+
+    def __init__(self, rows: Sequence[Row], anchors: Sequence[str], groups: Sequence[GroupView]) -> None:
+        self._at = {id(row): anchor for row, anchor in zip(rows, anchors, strict=True)}
+        self._told = {session.anchor for group in groups for session in group.sessions}
+        self._told |= {turn.anchor for group in groups for session in group.sessions for turn in session.turns}
+
+    def of(self, row: Row, turn: Row | None = None) -> str:
+        """Its anchor, empty where it is not told."""
+        anchor = self._at[id(row)] + (f"-{turn['turn']}" if turn else "")
+        return anchor if anchor in self._told else ""
+
+
+def _failures(rows: Sequence[Row], anchors: Sequence[str]) -> dict[Group, list[SessionView]]:
+    """The sessions that do not pass, by group; of each group the first ones."""
+    found: dict[Group, list[tuple[Row, str]]] = {group: [] for group in GROUPS if not group.passes}
+    for row, anchor in zip(rows, anchors, strict=True):
+        group = group_of_row(row)
+        if not group.passes and len(found[group]) < _FULL:
+            found[group].append((row, anchor))
+    values = sum(8 + 4 * len(turn["calls"]) for told in found.values() for row, _ in told for turn in told_turns(row))
+    limit = min(4_000, max(200, _PAGE // max(1, values)))
+    return {group: [session_view(row, anchor, limit) for row, anchor in told] for group, told in found.items()}
 
 
 _WRITE_STATES = ("made", "moved", "changed", "missing", "extra", "unrecorded", "not reached")
@@ -118,37 +130,24 @@ def _sentence(counted: Totals, number: int) -> str:
     return f"{bad:,} of {number:,} sessions {'does' if bad == 1 else 'do'} not pass."
 
 
-def _groups(rows: Sequence[Row], sessions: Sequence[SessionView]) -> list[GroupView]:
-    members: dict[Group, list[SessionView]] = {group: [] for group in Group}
-    verdicts: dict[Group, Counter[str]] = {group: Counter() for group in Group}
-    for row, session in zip(rows, sessions, strict=True):
-        group = group_of_row(row)
-        members[group].append(session)
-        verdicts[group].update(turn["verdict"] for turn in judged(row))
-    return [
-        GroupView(
-            Mark(group.value, SLUGS[group]),
-            len(members[group]),
-            round(100 * len(members[group]) / max(1, len(rows)), 3),
-            tally_text(verdicts[group]),
-            members[group] if group.passes else _chained(members[group]),
-        )
-        for group in Group
-    ]
+def _groups(rows: Sequence[Row], anchors: Sequence[str]) -> list[GroupView]:
+    told = _failures(rows, anchors)
+    return [_group(group, [row for row in rows if group_of_row(row) is group], told, len(rows)) for group in Group]
 
 
-def _chained(sessions: list[SessionView]) -> list[SessionView]:
-    """Each with the anchors of its neighbours; the first ones open, so that a page of many stays quick."""
-    last = len(sessions) - 1
-    return [
-        replace(
-            session,
-            previous=sessions[index - 1].anchor if index else None,
-            following=sessions[index + 1].anchor if index < last else None,
-            is_open=index < _OPEN,
-        )
-        for index, session in enumerate(sessions)
-    ]
+def _group(group: Group, rows: Sequence[Row], told: Mapping[Group, list[SessionView]], total: int) -> GroupView:
+    verdicts = Counter(turn["verdict"] for row in rows for turn in judged(row))
+    sessions = told.get(group, [])
+    left = [] if group.passes else rows[len(sessions) :]
+    return GroupView(
+        Mark(group.value, SLUGS[group]),
+        len(rows),
+        round(100 * len(rows) / max(1, total), 3),
+        tally_text(verdicts),
+        sessions,
+        [(visible(short_name(row)), in_one_line(row)) for row in left[:_LISTED]],
+        max(0, len(left) - _LISTED),
+    )
 
 
 def _turn_counts(counted: Totals) -> list[tuple[str, int]]:
@@ -176,17 +175,17 @@ def _is_done(row: Row) -> bool:
     return bool(turns) and turns[-1]["replayed"] is not None
 
 
-def _stop(row: Row, anchor: str) -> Link:
+def _stop(row: Row, places: _Places) -> Link:
     turns = judged(row)
     ran = [turn for turn in turns if turn["replayed"] is not None]
     note = "did not begin"
     if ran:
         left = f"{len(turns) - len(ran)} of {plural(len(turns), 'turn')} left"
         note = f"stopped in turn {ran[-1]['turn']} ({visible(ran[-1]['verdict'])}), {left}"
-    return Link(visible(short_name(row)), anchor, SLUGS[group_of_row(row)], note)
+    return Link(visible(short_name(row)), places.of(row), SLUGS[group_of_row(row)], note)
 
 
-def _writes_view(found: Sequence[Write], at: Mapping[int, str]) -> WritesView:
+def _writes_view(found: Sequence[Write], places: _Places) -> WritesView:
     troubled = [one for one in found if one.state in _TROUBLE]
     troubled.sort(key=lambda one: group_of_turn(one.turn) is not Group.FAIL)
     others = [one for one in found if one.state in ("made", "moved", "not reached")]
@@ -194,9 +193,9 @@ def _writes_view(found: Sequence[Write], at: Mapping[int, str]) -> WritesView:
     return WritesView(
         states,
         _write_rows(found, states),
-        [_write_item(one, at[id(one.row)]) for one in troubled[:_LISTED]],
+        [_write_item(one, places) for one in troubled[:_LISTED]],
         max(0, len(troubled) - _LISTED),
-        [_write_item(one, at[id(one.row)]) for one in others[:_LISTED]],
+        [_write_item(one, places) for one in others[:_LISTED]],
         max(0, len(others) - _LISTED),
     )
 
@@ -227,29 +226,27 @@ _TROUBLE = ("changed", "missing", "extra", "unrecorded")
 _STATE_SLUGS = {"made": "ok", "moved": "review", "not reached": "norun"}
 
 
-def _write_item(one: Write, anchor: str) -> WriteItem:
+def _write_item(one: Write, places: _Places) -> WriteItem:
     side = (
         one.call["replayed"] if one.call["replayed"] and not one.call["replayed"].get("same") else one.call["recorded"]
     )
     arguments = side["arguments"] if side else None
     shown = arguments if isinstance(arguments, str) else one_line(arguments)
-    number = one.turn["turn"]
     return WriteItem(
         Mark(one.state, _STATE_SLUGS.get(one.state) or SLUGS[group_of_turn(one.turn)]),
         visible(one.call["tool"]),
         shorten(visible(shown), 160),
-        Link(f"{visible(short_name(one.row))}, turn {number}", f"{anchor}-{number}"),
+        Link(f"{visible(short_name(one.row))}, turn {one.turn['turn']}", places.of(one.row, one.turn)),
     )
 
 
-def _cause(cause: Cause, at: Mapping[int, str]) -> CauseView:
+def _cause(cause: Cause, places: _Places) -> CauseView:
     example = cause.example
     texts = {side: one_line(example[side]) for side in told_sides(example)}
     if len(texts) == 2:
         texts = dict(zip(texts, shorten_pair(texts["recorded"], texts["replayed"], 160), strict=True))
     links = [
-        Link(f"{visible(short_name(row))}, turn {turn['turn']}", f"{at[id(row)]}-{turn['turn']}")
-        for row, turn in cause.rows[:5]
+        Link(f"{visible(short_name(row))}, turn {turn['turn']}", places.of(row, turn)) for row, turn in cause.rows[:5]
     ]
     return CauseView(
         visible(cause.path),

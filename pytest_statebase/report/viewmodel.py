@@ -29,6 +29,7 @@ class Link:
 
     text: str
     anchor: str
+    """Empty for what is named alone."""
     slug: str = ""
     note: str = ""
 
@@ -142,18 +143,6 @@ class TurnView:
 
 
 @dataclass(frozen=True, slots=True)
-class ShortTurn:
-    """A turn that is as it was: one line."""
-
-    anchor: str
-    number: int
-    mark: Mark
-    input: str
-    output: str
-    calls: str
-
-
-@dataclass(frozen=True, slots=True)
 class SessionView:
     anchor: str
     name: str
@@ -164,19 +153,12 @@ class SessionView:
     message: str | None
     facts: Sequence[tuple[str, str]]
     warnings: Sequence[str]
-    strip: Sequence[Link]
-    """One link a turn, empty where there is only one or all are ok."""
-    turns: Sequence[TurnView | ShortTurn]
-    tally: str
-    """`1 fixed, 3 unchanged`, where all is ok; else there are `marks`."""
+    turns: Sequence[TurnView]
+    """Those that need a look."""
+    left: int
+    """How many more of them there are."""
     marks: Sequence[Mark]
-    is_bad: bool
-    is_open: bool
     gate: str | None
-    is_full: bool = True
-    """Whether calls, outputs and states are on the page, or differences alone because the page holds too many turns."""
-    previous: str | None = None
-    following: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +169,10 @@ class GroupView:
     """Percent of all sessions."""
     verdicts: str
     sessions: Sequence[SessionView]
+    """Of those that do not pass the first ones."""
+    named: Sequence[tuple[str, str]] = ()
+    """Further ones, with why on one line."""
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)

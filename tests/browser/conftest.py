@@ -84,7 +84,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
         from report_data import RUN
 
         from pytest_statebase.report.html import write_html
-        from pytest_statebase.report.outputs import Run
+        from pytest_statebase.report.runs import Run
 
         path = tmp_path / "report.html"
         write_html(path, Run(rows, RUN, **(beside or {})), assets)

@@ -22,8 +22,8 @@ from pytest_statebase.compare.model import (
 )
 from pytest_statebase.ledger import ToolCalled, Turn, TurnAdded
 from pytest_statebase.report.html import render_html
-from pytest_statebase.report.outputs import Run
 from pytest_statebase.report.rows import Row
+from pytest_statebase.report.runs import Run
 from pytest_statebase.report.terminal import failure_lines, note_lines, plain, summary_lines
 from pytest_statebase.report.upkeep import upkeep_warnings
 
@@ -95,7 +95,7 @@ def test_the_page_has_three_columns() -> None:
     sections = re.findall(r'<section class="turn.*?</section>', page, re.DOTALL)
     gold("page-accepted-turns", "\n".join(re.sub(r"s-[0-9a-f]{10}", "s-ID", found) for found in sections))
     assert "<b>no</b>" not in page
-    assert page.count('class="three"') == 3
+    assert page.count('class="three"') == 2
 
 
 def test_what_the_run_accepted_is_told_after_the_summary() -> None:

@@ -33,19 +33,27 @@ from pytest_statebase.compare.model import (
     Verdict,
 )
 from pytest_statebase.report.html import render_html, write_html
-from pytest_statebase.report.outputs import Run
+from pytest_statebase.report.packing import unpacked
 from pytest_statebase.report.results import Row, dump_row, load_row
+from pytest_statebase.report.runs import Run
 from pytest_statebase.report.show import visible
 from pytest_statebase.report.view import anchors_of, build_view
 
 ELEMENTS = """
-html head meta title link style body a header footer main nav section h1 h2 h4 h5 p b i q span small bdi svg rect dl dt
+html head meta title link style script body a header footer main nav
+section h1 h2 h4 h5 p b i q span small bdi svg rect dl dt
 dd div table thead tbody tr th td code pre ul ol li details summary del ins br
 """
 ATTRIBUTES = """
 lang charset http-equiv content name rel href class id aria-label aria-hidden viewbox preserveaspectratio x y width
-height dir open scope colspan
+height dir open scope colspan type role tabindex aria-live
 """
+
+
+def plain_part(rows: list[Row]) -> str:
+    """What reads without scripts."""
+    text = render_html(Run(rows, RUN))
+    return text[text.index('<div id="plain">') : text.index('<script type="text/plain"')]
 
 
 def view_of(rows: list[Row], run: dict[str, Any]) -> Any:
@@ -108,7 +116,12 @@ def test_the_page_asks_nobody_for_anything() -> None:
     assert "url(" not in style
     assert "@import" not in style
     policy = next(value or "" for name, value in page.attributes if name == "content" and "src" in (value or ""))
-    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert re.fullmatch(
+        r"default-src 'none'; script-src('? 'sha256-[\w+/=]+'){2}; style-src 'sha256-[\w+/=]+'; img-src data:; "
+        r"base-uri 'none'; form-action 'none'",
+        policy,
+    )
+    assert 'src="' not in text
 
 
 def test_odd_values_do_not_lose_the_page(tmp_path: Path) -> None:
@@ -138,9 +151,8 @@ def test_every_link_leads_somewhere_and_every_failure_has_one() -> None:
 
 def test_anchors_are_the_same_in_every_run() -> None:
     rows = all_rows()
-    one = [session.anchor for group in view_of(rows, RUN).groups for session in group.sessions]
-    later = [session.anchor for group in view_of(rows[::-1], {}).groups for session in group.sessions]
-    assert sorted(one) == sorted(later)
+    assert anchors_of(rows) == anchors_of(rows[::-1])[::-1]
+    assert len(set(anchors_of([*rows, *rows]))) == 2 * len(rows)
 
 
 def test_the_top_tells_the_run() -> None:
@@ -221,10 +233,23 @@ def test_a_moved_prompt_is_told_with_its_command_and_counts_as_not_judged() -> N
     assert "never recorded\nsend" in page
 
 
-def test_failing_sessions_are_open_and_passing_ones_folded() -> None:
-    text = render_html(Run([row(still_failing()), row(clean())], RUN))
-    assert len(re.findall(r'<details class="session fail"[^>]* open>', text)) == 1
-    assert len(re.findall(r'<details class="session ok" id="[^"]*">', text)) == 1
+def test_what_is_plain_tells_the_failures_alone() -> None:
+    plain = Page(plain_part([row(still_failing()), row(clean())]))
+    assert "refund::turn-2" in plain.text
+    assert "Send it to 02134 instead" not in plain.text
+    assert "1 of 2 sessions does not pass." in plain.text
+
+
+def test_what_is_packed_reads_back_to_the_letter() -> None:
+    """Markup, line separators, NUL and lone surrogates included."""
+    rows = [*all_rows(), hostile()]
+    found = dict(re.findall(r'<script type="text/plain" id="([\w-]+)">([^<]*)</script>', render_html(Run(rows, RUN))))
+    index = unpacked(found["index"])
+    summaries = {summary["id"]: summary for summary in index["sessions"]}
+    kept = {anchor: one for name in found if name != "index" for anchor, one in unpacked(found[name]).items()}
+    assert [kept[anchor] for anchor in summaries] == rows
+    assert MARKUP in summaries[anchors_of(rows)[-1]]["title"]
+    assert MARKUP in dump_row(kept[anchors_of(rows)[-1]]).encode().decode("unicode_escape", "surrogatepass")
 
 
 def test_a_passing_session_is_about_a_kilobyte() -> None:
@@ -256,7 +281,20 @@ def test_values_get_shorter_as_more_turns_differ() -> None:
     assert len(render_html(Run(many_of(found, 25), RUN))) < 10_000_000
 
 
-def test_a_page_of_too_many_differences_tells_their_causes_still() -> None:
-    text = render_html(many_of(row(still_failing()), 60), RUN)
-    assert text.count("Differences alone") == 10
-    assert text.count("should be false, is true") == 60 * 40
+def test_the_first_failures_are_told_in_full_and_the_others_named() -> None:
+    """The plain part stays small however many sessions fail: the script shows all."""
+    rows = [{**row(still_failing()), "nodeid": f"f{number}::turn-2", "cassette": f"f{number}"} for number in range(200)]
+    plain = plain_part(rows)
+    assert plain.count('<details class="session fail"') == 20
+    assert "f19::turn-2" in plain
+    assert "f79::turn-2" in plain
+    assert "f80::turn-2" not in plain
+    assert "and 120 more" in plain
+    assert len(plain) < 200_000
+
+
+def test_a_session_of_many_failing_turns_says_how_many_are_left() -> None:
+    found = row(still_failing())
+    plain = plain_part([{**found, "turns": [{**found["turns"][1], "turn": number} for number in range(50)]}])
+    assert plain.count('<section class="turn ') == 20
+    assert "and 30 more turns" in plain
