@@ -164,6 +164,8 @@ def keep_result(item: pytest.Item, result: Any, cassette: Cassette) -> dict[str,
     settings = settings_of(item.config)
     row = result_to_row(result, nodeid=item.nodeid, reads=reads)
     row["cassette"] = _relative(row["cassette"], settings.rootdir)
+    if result.agent in settings.agents:
+        row["agent_given"] = True
     for known in row.get("known", ()):
         known["where"] = _relative(known["where"], settings.rootdir)
     if settings.accept:

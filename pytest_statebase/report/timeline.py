@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
-from ..ledger import Ledger, StateRolledBack, StateVersion, Turn
+from ..events import Event, SessionCreated, StateRolledBack, StateUpdated, ToolCalled, TurnAdded, TurnStarted
+from ..ledger import Ledger, StateVersion, Turn
 from ..traces import Trace, traces_of
 from ..values import same
 from .jsonsafe import json_safe, short_text
@@ -22,24 +23,55 @@ def timeline_row(ledger: Ledger, replayed: Collection[int]) -> dict[str, Any]:
 
     `versions`: `{v, turn, at, actor, why}`; the first one with `state`, the whole of it, the others with `patch`, what
     changed since the version before: `[path, value]`, or `[path]` for what is gone, a path being a list of keys and
-    positions; `back` is the version that was gone back to.
+    positions; `back` is the version that was gone back to. One that was made within a turn says after how many `calls`
+    of it, one between turns `after` which.
     `others`: the turns that were not replayed, `{turn, at, actor, why, input, output, calls}`.
-    `traces`: what is neither a version nor a turn, `{action, at, actor, turn, why, about}`.
+    `traces`: what is neither a version nor a turn, `{action, at, actor, turn, calls, why, about}`; `turn` is the one in
+    or after which it happened.
     """
+    places = list(_places(ledger.events))
     row: dict[str, Any] = {
-        "versions": list(_versions(ledger.versions)),
+        "versions": list(_versions(ledger.versions, _version_places(ledger.events, places))),
         "others": [_other(turn) for turn in ledger.turns if turn.number not in replayed],
-        "traces": list(_traces(ledger)),
+        "traces": list(_traces(ledger, places)),
     }
     return {key: value for key, value in row.items() if value}
 
 
-def _versions(versions: Sequence[StateVersion]) -> Iterator[dict[str, Any]]:
+_Place: TypeAlias = tuple[int | None, int | None]
+"""The last turn that began, and how many calls it had made; no number where it was over."""
+
+
+def _places(events: Iterable[Event]) -> Iterator[_Place]:
+    """Where each event stands."""
+    turn: int | None = None
+    calls: int | None = None
+    for event in events:
+        if isinstance(event, TurnStarted):
+            turn, calls = event.number, 0
+        yield turn, calls
+        if isinstance(event, TurnAdded):
+            calls = None
+        elif isinstance(event, ToolCalled) and calls is not None:
+            calls += 1
+
+
+def _version_places(events: Iterable[Event], places: Iterable[_Place]) -> dict[int, _Place]:
+    kinds = (SessionCreated, StateUpdated, StateRolledBack)
+    return {id(event): place for event, place in zip(events, places, strict=True) if isinstance(event, kinds)}
+
+
+def _versions(versions: Sequence[StateVersion], places: Mapping[int, _Place]) -> Iterator[dict[str, Any]]:
     before: Any = None
     for index, version in enumerate(versions):
         event = version.event
         state = json_safe(version.state)
         made: dict[str, Any] = {"v": version.version, "turn": version.turn}
+        last, calls = places[id(event)]
+        if calls:
+            made["calls"] = calls
+        elif calls is None and last is not None:
+            made["after"] = last
         why = event.reason if isinstance(event, StateRolledBack) else event.reasoning
         made |= _told(at=event.at, actor=event.actor, why=why)
         if isinstance(event, StateRolledBack):
@@ -87,14 +119,12 @@ def _other(turn: Turn) -> dict[str, Any]:
     return row | _told(at=turn.started.at, actor=added.actor if added else None, why=added.reasoning if added else None)
 
 
-def _traces(ledger: Ledger) -> Iterator[dict[str, Any]]:
-    turn: int | None = None
+def _traces(ledger: Ledger, places: Sequence[_Place]) -> Iterator[dict[str, Any]]:
     for trace in traces_of(ledger.id, ledger.events):
-        if trace.action == "turn.added":
-            turn = trace.details["turn_number"]
         if trace.action not in _TOLD_ELSEWHERE:
+            turn, calls = places[int(trace.id.rpartition("_")[2])]
             told = _told(at=trace.timestamp, actor=trace.actor, why=trace.reasoning, about=_about(trace))
-            yield {"action": trace.action, "turn": turn, **told}
+            yield {"action": trace.action, "turn": turn, **({"calls": calls} if calls else {}), **told}
 
 
 def _about(trace: Trace) -> str | None:
