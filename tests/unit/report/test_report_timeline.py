@@ -1,6 +1,8 @@
+"""What a row keeps of the recording around its replay."""
+
 from __future__ import annotations
 
-import copy
+import json
 from typing import Any
 
 import pytest
@@ -21,116 +23,86 @@ from pytest_statebase.ledger import (
 from pytest_statebase.report.results import result_to_row
 from pytest_statebase.report.timeline import changes, timeline_row
 
-
-def said(text: str) -> dict[str, str]:
-    return {"type": "text", "content": text}
-
-
-def applied(value: Any, patch: list[list[Any]]) -> Any:
-    """What a reader of the patch makes of it."""
-    whole = [copy.deepcopy(value)]
-    for path, *new in patch:
-        target: Any = whole
-        key: Any = 0
-        for step in path:
-            target, key = target[key], step
-        if not new:
-            del target[key]
-        elif isinstance(target, list) and key == len(target):
-            target.append(new[0])
-        else:
-            target[key] = new[0]
-    return whole[0]
+SAID = {"type": "text", "content": "…"}
+CALL = ToolCalled("look_up", {"order": "1047"}, {"status": "sent"})
+AT = "2026-03-15T10:20:00Z"
 
 
-LEAVES = st.none() | st.booleans() | st.integers(-2, 2) | st.floats(0, 2) | st.text("ab", max_size=2)
-VALUES = st.recursive(
-    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("abc", max_size=2), inner, max_size=4)
-)
-
-
-@given(old=VALUES, new=VALUES)
-def test_changes_make_one_value_of_the_other(old: Any, new: Any) -> None:
-    made = applied(old, list(changes(old, new)))
-    assert repr(made) == repr(new) or made == new
-    assert list(changes(made, new)) == []
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "patch"),
-    [
-        ({"a": 1}, {"a": 1}, []),
-        ({"a": 1}, {"a": True}, [[["a"], True]]),
-        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, [[["a", "c"]]]),
-        ([1], [1, 2], [[[1], 2]]),
-        ([1, 2], [2], [[[], [2]]]),
-        (None, {}, [[[], {}]]),
-    ],
-)
-def test_only_what_differs_is_told(old: Any, new: Any, patch: list[Any]) -> None:
-    assert list(changes(old, new)) == patch
-
-
-def recorded() -> Ledger:
+def session() -> Ledger:
+    """Two versions within turns, one between them, a memory within a turn and one after the last."""
     return Ledger(
         [
-            SessionCreated(
-                "sess_1", "agent", at="2026-03-15T10:00:00Z", state={"step": 0}, actor="k1", reasoning="new"
-            ),
-            TurnStarted(1, said("Hello"), at="2026-03-15T10:00:01Z"),
-            ToolCalled("greet", {"name": "Ann"}, "Hi Ann"),
-            StateUpdated(1, {"step": 1, "name": "Ann"}, reasoning="The user gave a name", actor="bot"),
-            TurnAdded(said("Hi Ann"), reasoning="A greeting"),
-            MemoryAdded("Is called Ann", actor="bot", at="2026-03-15T10:00:03Z"),
-            TurnStarted(2, said("Forget me")),
-            StateRolledBack(2, 0, {"step": 0}, reason="asked to forget"),
-            TurnAdded(said("Done")),
+            SessionCreated("sess", "support", state={"order": None, "cart": ["tea"]}, at=AT),
+            TurnStarted(1, SAID),
+            StateUpdated(1, {"order": "1047", "cart": ["tea"]}, reasoning="named it"),
+            CALL,
+            CALL,
+            StateUpdated(2, {"order": "1047", "cart": ["tea", "pot"]}),
+            TurnAdded(SAID),
+            StateRolledBack(3, 1, {"order": "1047", "cart": ["tea"]}, reason="a mistake", actor="ops"),
+            TurnStarted(2, SAID),
+            CALL,
+            MemoryAdded("never before noon"),
+            TurnAdded(SAID),
+            MemoryAdded("likes tea"),
         ]
     )
 
 
-def test_versions_carry_what_changed_and_why() -> None:
-    row = timeline_row(recorded(), {2})
-    assert row["versions"] == [
-        {"v": 0, "turn": None, "at": "2026-03-15T10:00:00Z", "actor": "k1", "why": "new", "state": {"step": 0}},
-        {
-            "v": 1,
-            "turn": 1,
-            "actor": "bot",
-            "why": "The user gave a name",
-            "patch": [[["step"], 1], [["name"], "Ann"]],
-        },
-        {"v": 2, "turn": 2, "why": "asked to forget", "back": 0, "patch": [[["name"]], [["step"], 0]]},
+def test_versions_say_where_they_were_made() -> None:
+    versions = timeline_row(session(), {1, 2})["versions"]
+    assert versions == [
+        {"v": 0, "turn": None, "at": AT, "state": {"order": None, "cart": ["tea"]}},
+        {"v": 1, "turn": 1, "why": "named it", "patch": [[["order"], "1047"]]},
+        {"v": 2, "turn": 1, "calls": 2, "patch": [[["cart", 1], "pot"]]},
+        {"v": 3, "turn": None, "after": 1, "actor": "ops", "why": "a mistake", "back": 1}
+        | {"patch": [[["cart"], ["tea"]]]},
     ]
 
 
-def test_turns_that_were_not_replayed_and_other_traces_are_kept() -> None:
-    row = timeline_row(recorded(), {2})
-    assert row["others"] == [
-        {
-            "turn": 1,
-            "input": "Hello",
-            "calls": ["greet"],
-            "output": "Hi Ann",
-            "at": "2026-03-15T10:00:01Z",
-            "why": "A greeting",
-        }
-    ]
-    assert row["traces"] == [
-        {"action": "session.created", "turn": None, "at": "2026-03-15T10:00:00Z", "actor": "k1", "why": "new"},
-        {
-            "action": "memory.created",
-            "turn": 1,
-            "at": "2026-03-15T10:00:03Z",
-            "actor": "bot",
-            "about": "Is called Ann",
-        },
+def test_traces_say_in_or_after_which_turn() -> None:
+    traces = timeline_row(session(), {1, 2})["traces"]
+    assert [(one["action"], one["turn"], one.get("calls")) for one in traces] == [
+        ("session.created", None, None),
+        ("memory.created", 2, 1),
+        ("memory.created", 2, None),
     ]
 
 
-def test_a_replay_s_row_has_them() -> None:
-    cassette = Cassette.from_ledger(recorded())
-    row = result_to_row(replay(cassette, lambda user_input: "Done", fork="turn 2"))
-    assert [version["v"] for version in row["versions"]] == [0, 1, 2]
+@pytest.mark.parametrize(("replayed", "others"), [({1, 2}, []), ({2}, [1]), (set(), [1, 2])])
+def test_turns_that_were_not_replayed_stand_apart(replayed: set[int], others: list[int]) -> None:
+    assert [one["turn"] for one in timeline_row(session(), replayed).get("others", ())] == others
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.text("ab_", max_size=2),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab", max_size=2), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+def patched(value: Any, path: list[Any], new: list[Any]) -> Any:
+    """What the page does with one change."""
+    if not path:
+        return new[0]
+    key, *rest = path
+    if isinstance(value, list):
+        return [*value[:key], patched(value[key] if key < len(value) else None, rest, new), *value[key + 1 :]]
+    if not rest and not new:
+        return {name: item for name, item in value.items() if name != key}
+    return {**value, key: patched(value.get(key), rest, new)}
+
+
+@given(JSON, JSON)
+def test_changes_turn_one_value_into_the_other(old: Any, new: Any) -> None:
+    made = old
+    for path, *value in changes(old, new):
+        made = patched(made, path, value)
+    assert json.dumps(made, sort_keys=True) == json.dumps(new, sort_keys=True)
+
+
+def test_a_row_of_a_replay_has_them() -> None:
+    row = result_to_row(replay(Cassette.from_ledger(session()), lambda user_input: "…", fork="turn 2"))
+    assert [version["v"] for version in row["versions"]] == [0, 1, 2, 3]
     assert [turn["turn"] for turn in row["others"]] == [1]
     assert [turn["turn"] for turn in row["turns"]] == [2]
