@@ -54,7 +54,7 @@ def render_html(made: Run, *, folder: str | None = None) -> str:
     template = _environment().get_template("report.html.j2")
     page = template.render(
         view=view,
-        data=page_data(made, anchors, {"verdict": view.verdict}),
+        data=page_data(made, anchors, {"verdict": view.verdict, "facts": view.facts}),
         assets={asset.name: asset for asset in _assets(folder)},
         policy=_policy(folder),
     )

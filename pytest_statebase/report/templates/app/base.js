@@ -110,6 +110,7 @@ const store = {
 // difference there, `#traces` the explorer; each with `?key=value` for what is chosen on it.
 
 const place = {
+  home: "#", // the overview as it was left
   parse(hash) {
     const [path, query] = hash.replace(/^#/, "").split("?");
     const params = new URLSearchParams(query || "");
@@ -134,7 +135,7 @@ const place = {
   },
   // What is chosen within a view: no entry of its own in the history, and the view is not drawn again.
   keep(params) {
-    history.replaceState(null, "", this.with(params));
+    history.replaceState(history.state, "", this.with(params));
   },
   go(hash) {
     location.hash = hash;
@@ -146,20 +147,25 @@ const place = {
 const keys = {
   all: [],
   // combination: as KeyboardEvent.key has it (`j`, `ArrowLeft`, `?`), several with blanks between; view: null for every view.
+  // run: gets the event; false leaves it to the browser. What is added again takes the place of the first.
   add(combination, words, run, view = null) {
-    this.all.push({ combination, words, run, view });
+    const old = this.all.findIndex((one) => one.combination === combination && one.view === view);
+    this.all.splice(old < 0 ? this.all.length : old, 1, { combination, words, run, view });
   },
   press(event) {
-    const typing = event.target.closest("input, textarea, select, [contenteditable]");
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (typing && event.key !== "Escape") return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.belongsTo(event)) return;
     const view = place.now().view;
-    for (const one of this.all) {
-      if ((one.view === null || one.view === view) && one.combination.split(" ").includes(event.key) && one.run(event) !== false) {
-        event.preventDefault();
-        return;
-      }
-    }
+    const fits = (one) => (one.view === null || one.view === view) && one.combination.split(" ").includes(event.key);
+    // A view's own keys before everybody's.
+    const found = this.all.filter(fits).sort((a, b) => (a.view === null) - (b.view === null));
+    if (found.some((one) => one.run(event) !== false)) event.preventDefault();
+  },
+  // Whether the key is the element's own: a letter typed into a field, Enter on a link, anything in a dialog.
+  belongsTo(event) {
+    if (document.querySelector("dialog[open]")) return true;
+    if (event.key === "Escape") return false;
+    if (event.target.closest("input, textarea, select")) return true;
+    return (event.key === "Enter" || event.key === " ") && event.target.closest("a, button, summary") !== null;
   },
 };
 
@@ -209,7 +215,7 @@ function download(name, text, type = "text/plain;charset=utf-8") {
 // ---- long lists ----
 
 // A list of which only what is seen is there. rows: how many; height: of one, in pixels; draw(i): the element of row i.
-// Returns the element, with `.show(i)` to bring a row into view and `.redraw(rows)`.
+// Returns the element, with `.show(i)` to bring a row into view, `.to(top)` to scroll, and `.redraw(rows)`.
 function virtualList(rows, height, draw, props) {
   const inner = h("div.tall", { role: "presentation" });
   const box = h("div.virtual", { tabindex: "-1", ...props }, inner);
@@ -232,7 +238,7 @@ function virtualList(rows, height, draw, props) {
       drawn.push(row);
     }
     inner.replaceChildren(...drawn);
-    if (focused !== null) inner.querySelector(`[data-row="${focused}"]`)?.focus({ preventScroll: true });
+    if (focused) focusRow(inner.querySelector(`[data-row="${focused}"]`));
   };
   box.addEventListener("scroll", () => requestAnimationFrame(paint), { passive: true });
   new ResizeObserver(paint).observe(box);
@@ -240,14 +246,23 @@ function virtualList(rows, height, draw, props) {
     count = rows;
     first = last = -1;
     inner.style.setProperty("height", count * height + "px");
+    box.style.setProperty("--rows", count * height + 2 + "px");
+    paint();
+  };
+  box.to = (top) => {
+    box.scrollTop = top;
     paint();
   };
   box.show = (i) => {
     const top = i * height;
-    if (top < box.scrollTop) box.scrollTop = top;
-    else if (top + height > box.scrollTop + box.clientHeight) box.scrollTop = top + height - box.clientHeight;
-    paint();
+    if (top < box.scrollTop) box.to(top);
+    else if (top + height > box.scrollTop + box.clientHeight) box.to(top + height - box.clientHeight);
   };
   box.redraw(count);
   return box;
+}
+
+function focusRow(row) {
+  const own = row && (row.matches("a, button, [tabindex]") ? row : row.querySelector("a, button, [tabindex]"));
+  if (own) own.focus({ preventScroll: true });
 }

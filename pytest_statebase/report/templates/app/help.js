@@ -1,1 +1,38 @@
-// The overlay that lists the keys.
+// The overlay that lists the keys, and what the signs mean.
+
+const KEY_SIGNS = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", PageUp: "PgUp", PageDown: "PgDn" };
+const KEY_PLACES = [[null, "Everywhere"], ["overview", "Overview"], ["session", "Session"], ["traces", "Traces"]];
+
+function showHelp() {
+  const close = () => dialog.close();
+  const dialog = h("dialog.help", { "aria-labelledby": "help-title", on: {
+    close: () => dialog.remove(),
+    click: (event) => event.target === dialog && close(),
+  } },
+  h("div", null,
+    h("header", null, h("h2", { id: "help-title" }, "Keys and signs"), h("button.quiet", { type: "button", "aria-label": "Close", on: { click: close } }, "✕")),
+    h("div.columns", null, KEY_PLACES.map(keyList), signList())));
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function keyList([view, name]) {
+  const found = keys.all.filter((one) => one.view === view);
+  if (!found.length) return null;
+  return h("section", null, h("h3", null, name), h("dl", null, found.map((one) => h("div", null,
+    h("dt", null, one.combination.split(" ").map((key) => h("kbd", null, KEY_SIGNS[key] || key))), h("dd", null, one.words)))));
+}
+
+function signList() {
+  return h("section", null, h("h3", null, "Signs"), h("dl", null,
+    store.index.groups.map((one) => h("div", null, h("dt", null, chip("", one.slug)), h("dd", null, SIGN_WORDS[one.slug] || one.name))),
+    [["recorded", "what production did"], ["accepted", "what was accepted as right since"], ["replayed", "what the agent under test did now"]].map(
+      ([name, words]) => h("div", null, h("dt", null, name), h("dd", null, words)))));
+}
+
+const SIGN_WORDS = {
+  fail: "fails: a turn is not as it should be",
+  norun: "could not run: nothing can be said of it",
+  review: "to review: passes, and differs",
+  ok: "ok: as recorded, accepted or fixed",
+};
