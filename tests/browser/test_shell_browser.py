@@ -10,7 +10,7 @@ import pytest
 from report_data import RUN, all_rows, clean, row
 
 from pytest_statebase.report.html import write_html
-from pytest_statebase.report.outputs import Run
+from pytest_statebase.report.runs import Run
 from pytest_statebase.report.view import anchors_of
 
 HEADING = "document.activeElement === document.querySelector('#app h1')"
@@ -54,7 +54,9 @@ def test_keys_lead_to_the_views(opened: Any) -> None:
 def test_keys_typed_into_a_field_or_held_with_others_are_its_own(opened: Any) -> None:
     page = opened(all_rows()).page
     page.keyboard.press("Control+t")
-    page.evaluate("document.getElementById('app').append(Object.assign(document.createElement('input'), {id: 'field'}))")
+    page.evaluate(
+        "document.getElementById('app').append(Object.assign(document.createElement('input'), {id: 'field'}))"
+    )
     page.locator("#field").focus()
     page.keyboard.type("to?")
     assert page.locator("#field").input_value() == "to?"
