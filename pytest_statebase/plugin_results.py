@@ -33,6 +33,7 @@ class Results:
         self.started = datetime.now(UTC)
         self._began = time.perf_counter()
         self.failures: list[str] = []
+        self.notes: list[str] = []
         self.written: list[Path] = []
         self.offers: dict[str, list[dict[str, Any]]] = {}
         """What is to be accepted, by item."""
@@ -148,6 +149,7 @@ class Results:
         written = write_outputs(self.settings.outputs, rows, self.run(rows))
         self.written += written.paths
         self.failures += written.failures
+        self.notes += written.notes
 
     def _accept(self) -> None:
         """Write what is to become the baseline; what could not be written is a failure of the run."""
@@ -166,12 +168,17 @@ class Results:
         from .report.notes import run_notes
         from .report.upkeep import upkeep_warnings
 
-        chosen = ("keyword", "markexpr", "deselect", "lf", "statebase_fork", "statebase_until")
-        narrow = any(self.config.getoption(name, None) for name in chosen)
-        narrow = narrow or any(SUFFIX in str(argument) for argument in self.config.args)
+        narrow = self._is_narrow()
         whole = not narrow and all(row["outcome"] != "error" for row in rows)
         orphans = [] if narrow or not self.settings.replaying else self._orphans()
         return [*self._left_over(), *run_notes(rows, whole=whole), *upkeep_warnings(rows, whole=whole), *orphans]
+
+    def _is_narrow(self) -> bool:
+        """Some of the sessions were chosen, or other parts of them than their plans say."""
+        chosen = ("keyword", "markexpr", "deselect", "lf", "statebase_fork", "statebase_until")
+        return any(self.config.getoption(name, None) for name in chosen) or any(
+            SUFFIX in str(argument) for argument in self.config.args
+        )
 
     def _left_over(self, *, last: bool = False) -> dict[str, None]:
         """What was refused to threads between replays. last: nobody asks again, so that more goes to stderr at once."""
@@ -209,6 +216,7 @@ class Results:
             "pytest_statebase": __version__,
             "agent": ", ".join(agents),
             **({"warnings": warnings} if warnings else {}),
+            **({"part": True} if self._is_narrow() else {}),
         }
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -227,7 +235,7 @@ class Results:
             terminalreporter.section("statebase replay")
         rows = self.ordered()
         lines = summary_lines(rows, verbosity=verbosity, report=shown)
-        for line in [*lines, *note_lines(self.accepted, self.warnings(rows))]:
+        for line in [*lines, *note_lines(self.accepted, [*self.warnings(rows), *self.notes])]:
             for text, markup in line:
                 terminalreporter.write(text.encode("utf-8", "backslashreplace").decode(), **markup)
             terminalreporter.write("\n")

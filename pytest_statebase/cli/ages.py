@@ -1,32 +1,15 @@
-"""Times as records have them, and how long ago they were."""
+"""How long ago recorded times were."""
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
-from ..ledger import Ledger
+from ..report.times import parse_time
 
 
 def now() -> datetime:
     """The current time in UTC."""
     return datetime.now(UTC)
-
-
-def parse_time(text: object) -> datetime | None:
-    """A recorded time in UTC; one without a zone is taken for UTC. None for what is no time."""
-    if not isinstance(text, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(text.strip())
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
-
-
-def recorded_at(ledger: Ledger) -> datetime | None:
-    """When a session was recorded: its creation, else its first event with a time."""
-    times = (parse_time(getattr(event, "at", None)) for event in ledger.events)
-    return next((moment for moment in times if moment is not None), None)
 
 
 def days_since(moment: datetime | None) -> int | None:

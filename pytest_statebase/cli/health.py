@@ -13,7 +13,8 @@ from ..cassette import load_cassette
 from ..report.grouping import group_of_row
 from ..report.results import read_results
 from ..report.rows import Row
-from .ages import days_left, days_since, parse_time, recorded_at
+from ..report.times import parse_time, recorded_at
+from .ages import days_left, days_since
 from .targets import shown
 
 SOON = 14

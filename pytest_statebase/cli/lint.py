@@ -39,7 +39,8 @@ def command(paths: tuple[Path, ...], strict: bool, skip: tuple[str, ...], as_jso
     """
     from ..audit.lint import lint
     from ..cassette import load_cassette
-    from .ages import now, recorded_at
+    from ..report.times import recorded_at
+    from .ages import now
 
     use_redaction()
     found: list[Finding] = []

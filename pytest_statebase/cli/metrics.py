@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import FileError, OptionError, StatebaseError
+from ..report.measures import change_text, range_text, value_text
+from ..report.times import parse_time, recorded_at
 from . import ages
 from .output import BOLD, DIM, GREEN, RED, YELLOW, columns, counted, say, say_lines, warn, wrapped
 from .project import find_project
 from .targets import cassette_files, shown
 
 if TYPE_CHECKING:
-    from ..audit.metrics import Condition, Figure, Figures, Range, Sample, Unit
+    from ..audit.metrics import Condition
+    from ..report.measures import Figure, Figures, Sample
     from ..report.terminal import Line
 
 
@@ -56,15 +59,17 @@ def command(
 
     Exit code 1 where a cassette cannot be read, and where a --fail-on is met or cannot be measured.
     """
-    from ..audit.metrics import MEASURES, REPLAY_MEASURES, figures
+    from ..audit.metrics import ranges_of
+    from ..report.measures import MEASURES, REPLAY_MEASURES, figures
 
     wanted = _conditions(fail_on)
+    ranges = ranges_of(wanted)
     until = _until(as_of)
     samples, broken = _samples(paths, agent) if paths or not results else ([], [])
-    found = [("Sessions", "session", figures(samples, MEASURES, until, wanted))] if samples else []
+    found = [("Sessions", "session", figures(samples, MEASURES, until, ranges))] if samples else []
     replays = _replays(results, agent)
     if replays:
-        found.append(("Replays", "replay", figures(replays, REPLAY_MEASURES, until, wanted)))
+        found.append(("Replays", "replay", figures(replays, REPLAY_MEASURES, until, ranges)))
     rows = {row.measure.name: row for _, _, part in found for row in part.rows}
     failed = [told for one in wanted if (told := _failure(one, rows.get(one.name)))]
     if as_json:
@@ -91,15 +96,15 @@ def _conditions(texts: tuple[str, ...]) -> list[Condition]:
 def _until(text: str | None) -> datetime:
     if text is None:
         return ages.now()
-    day = ages.parse_time(text)
+    day = parse_time(text)
     if day is None:
         raise OptionError(f"--as-of: {text!r:.40} is no day", remedy="Write year, month and day: 2026-11-01.")
     return day.replace(hour=23, minute=59, second=59) if len(text.strip()) == len("2026-11-01") else day
 
 
 def _samples(paths: tuple[Path, ...], agent: str | None) -> tuple[list[Sample], list[str]]:
-    from ..audit.metrics import sample_of
     from ..cassette import load_cassette
+    from ..report.measures import sample_of
 
     samples: list[Sample] = []
     broken: list[str] = []
@@ -115,7 +120,7 @@ def _samples(paths: tuple[Path, ...], agent: str | None) -> tuple[list[Sample], 
         record = (cassette.record_path or path).resolve()
         # A session counts once, however many plans replay it.
         if record not in records and agent in (None, cassette.plan.agent, ledger.created.agent_id):
-            samples.append(sample_of(ledger, ages.recorded_at(ledger)))
+            samples.append(sample_of(ledger, recorded_at(ledger)))
         records.add(record)
     if not samples and not broken:
         of = f" of agent {agent}" if agent else ""
@@ -125,13 +130,13 @@ def _samples(paths: tuple[Path, ...], agent: str | None) -> tuple[list[Sample], 
 
 
 def _replays(paths: tuple[Path, ...], agent: str | None) -> list[Sample]:
-    from ..audit.metrics import sample_of_row
+    from ..report.measures import sample_of_row
     from ..report.results import read_results
 
     samples = []
     for path in paths:
         run, rows = read_results(path)
-        at = ages.parse_time(run.get("started_at"))
+        at = parse_time(run.get("started_at"))
         samples += [sample_of_row(row, at) for row in rows if agent in (None, row.get("agent"))]
     return samples
 
@@ -143,25 +148,11 @@ def _failure(condition: Condition, figure: Figure | None) -> str | None:
     value = value_text(figure.value, figure.measure.unit)
     if condition.fails is not None:
         if condition.fails.holds(figure.value):
-            return f"{condition.name} is {value}, which is {_range(condition.fails, figure.measure.unit)}"
+            return f"{condition.name} is {value}, which is {range_text(condition.fails, figure.measure.unit)}"
         return None
     if figure.measure.healthy is None or figure.measure.healthy.holds(figure.value):
         return None
-    return f"{condition.name} is {value}; healthy is {_range(figure.measure.healthy, figure.measure.unit)}"
-
-
-def value_text(value: float | None, unit: Unit) -> str:
-    """`1,234 ms`, `97.5%`, `-` where there is none."""
-    if value is None:
-        return "-"
-    return f"{value:,.0f} ms" if unit == "ms" else f"{value * 100:,.1f}%"
-
-
-def _range(healthy: Range | None, unit: Unit) -> str:
-    if healthy is None:
-        return ""
-    limit = f"{healthy.limit:,.0f} ms" if unit == "ms" else f"{healthy.limit * 100:g}%"
-    return f"{healthy.sign} {limit}"
+    return f"{condition.name} is {value}; healthy is {range_text(figure.measure.healthy, figure.measure.unit)}"
 
 
 _TITLE, _NUMBER = 24, 11
@@ -188,19 +179,10 @@ def _row(row: Figure) -> Line:
     ]
     line.append((value_text(row.this_week, unit).rjust(_NUMBER) + value_text(row.last_week, unit).rjust(_NUMBER), {}))
     mark = "" if well is None else "  yes" if well else "  NO"
-    line.append((f"   {_range(row.healthy, unit)}", DIM))
+    line.append((f"   {range_text(row.healthy, unit)}", DIM))
     line.append((mark, style))
-    change = _change(row)
-    return [*line, (f"  {change}", YELLOW)] if change else line
-
-
-def _change(row: Figure) -> str:
-    """How this week differs from the last one."""
-    if row.this_week is None or row.last_week is None or row.this_week == row.last_week:
-        return ""
-    if row.measure.unit == "share":
-        return f"({(row.this_week - row.last_week) * 100:+,.1f} points)"
-    return f"({(row.this_week / row.last_week - 1) * 100:+,.0f}%)" if row.last_week else ""
+    change = change_text(row)
+    return [*line, (f"  ({change})", YELLOW)] if change else line
 
 
 def _told(part: Figures, word: str) -> str:

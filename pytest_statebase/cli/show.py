@@ -79,7 +79,8 @@ def heading(cassette: Cassette, width: int) -> Iterator[Line]:
 
 
 def _facts(cassette: Cassette) -> Iterator[tuple[str, str]]:
-    from .ages import age_text, days_since, recorded_at
+    from ..report.times import recorded_at
+    from .ages import age_text, days_since
 
     ledger, plan, created = cassette.ledger, cassette.plan, cassette.ledger.created
     agent = plan.agent or created.agent_id

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..ledger import Trace, input_text
-from .ages import parse_time
+from ..report.times import parse_time
 from .output import BOLD, CYAN, DIM, columns, counted, say, say_lines
 from .targets import find_cassette
 

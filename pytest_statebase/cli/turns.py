@@ -26,8 +26,8 @@ from ..ledger import (
     input_text,
     state_of,
 )
+from ..report.times import parse_time
 from ..values import ABSENT
-from .ages import parse_time
 from .expects import recording_meets, rules_of
 from .output import BLUE, BOLD, CYAN, DIM, GREEN, RED, YELLOW, Style, labelled, wrapped
 from .values_text import answer_lines, call_text, change_lines, error_text, value_lines, value_text

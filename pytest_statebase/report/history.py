@@ -1,28 +1,256 @@
-"""Earlier runs: a small file that runs append to, and what it tells of the trend."""
+"""Earlier runs: a small file that runs append to, and what it tells of the trend.
+
+JSON Lines, one line a run, never rewritten. A line is made of counts and figures alone, and of the agent's name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+import json
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
-from .rows import Row
-from .runs import Run
+from ..compare.model import Verdict
+from ..errors import FileError
+from .grouping import Totals, totals
+from .jsonsafe import short_text
+from .measures import REPLAY_MEASURES, duration, sample_of_row
+from .results import dump_row, replay_key
+from .times import parse_time
+from .viewmodel import SLUGS
+
+if TYPE_CHECKING:
+    from .rows import Row
+    from .runs import Run
+
+try:
+    import fcntl
+except ImportError:  # no such thing on Windows
+    fcntl = None  # type: ignore[assignment]
+
+FORMAT = 1
+"""The version of the lines that are written, and the only one that is read."""
+KEPT = 2_000
+"""Earlier runs that are remembered while a file is read."""
+_LONGEST = 16_384
+"""Bytes of a line; ours have about 500."""
+_AGENT = 200
+_TOLD = 5
+_MEASURES = frozenset(measure.name for measure in REPLAY_MEASURES)
+_VERDICTS = frozenset(verdict.value for verdict in Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One run."""
+
+    id: str
+    """The same for the same results, so that a run is told once wherever its line came from."""
+    at: datetime
+    agent: str = ""
+    replays: Mapping[str, int] = field(default_factory=dict)
+    """Replays by the group that they are in, as `SLUGS` names it."""
+    turns: Mapping[str, int] = field(default_factory=dict)
+    """Turns by verdict."""
+    measures: Mapping[str, float] = field(default_factory=dict)
+    """By the names of `REPLAY_MEASURES`."""
+    seconds: float | None = None
+    part: bool = False
+    """Only some sessions were chosen: not to be set beside whole runs."""
+
+    @property
+    def count(self) -> int:
+        """How many sessions were replayed."""
+        return sum(self.replays.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
     """Runs in the order of their times, this one last."""
 
-    points: Sequence[Mapping[str, Any]]
+    points: Sequence[Point]
+    notes: Sequence[str] = ()
+    """Lines of the file that tell no run."""
+
+
+def point_of(rows: Sequence[Row], run: Mapping[str, Any]) -> Point:
+    """This run as a line of the history tells it. A run that does not say when it began is one of now."""
+    counted: Totals = totals(rows)
+    at = parse_time(run.get("started_at")) or datetime.now(UTC)
+    samples = [sample_of_row(row, at) for row in rows]
+    values = {measure.name: measure.of(samples) for measure in REPLAY_MEASURES}
+    turns = {name: number for name, number in counted.turns.items() if name in _VERDICTS}
+    return Point(
+        id=_id_of(rows, run),
+        at=at,
+        agent=short_text(run.get("agent") or "", _AGENT),
+        replays={slug: counted.replays[group] for group, slug in SLUGS.items()},
+        turns=turns,
+        measures={name: round(value, 6) for name, value in values.items() if value is not None},
+        seconds=duration(run.get("duration_s")),
+        part=run.get("part") is True,
+    )
+
+
+def _id_of(rows: Iterable[Row], run: Mapping[str, Any]) -> str:
+    told = [run.get("started_at"), sorted([*replay_key(row), row["outcome"], row.get("duration_ms")] for row in rows)]
+    return hashlib.sha256(json.dumps(told, default=str).encode("ascii")).hexdigest()[:16]
+
+
+# --- Reading
 
 
 def trend_of(path: Path, rows: Sequence[Row], run: Mapping[str, Any]) -> Trend:
-    """What `path` tells, and this run. A file that is not there tells nothing."""
-    raise NotImplementedError
+    """What `path` tells, and this run. A file that is not there tells nothing.
+
+    Runs that began after this one are no part of its past. Lines that tell no run are passed over, and told.
+    Raises FileError where the file cannot be read.
+    """
+    now = point_of(rows, run)
+    points, notes = read_history(path)
+    earlier = [point for point in points if point.id != now.id and point.at <= now.at]
+    return Trend([*earlier, now], notes)
+
+
+def read_history(path: Path) -> tuple[list[Point], list[str]]:
+    """The runs of a file by their times, the last `KEPT` of them, and what is to be told of its other lines."""
+    found: deque[Point] = deque(maxlen=KEPT)
+    bad: list[str] = []
+    left = 0
+    for number, line in _numbered(path):
+        try:
+            found.append(_point(line))
+        except ValueError as error:
+            left += 1
+            if len(bad) < _TOLD:
+                bad.append(f"{path}:{number}: passed over, and left as it is: {error}")
+    if left > len(bad):
+        bad.append(f"{path}: {left - len(bad):,} more lines tell no run")
+    return sorted({point.id: point for point in found}.values(), key=lambda point: point.at), bad
+
+
+def _numbered(path: Path) -> Iterator[tuple[int, bytes]]:
+    try:
+        with path.open("rb") as file:
+            yield from ((number, line) for number, line in enumerate(_lines(file), 1) if line.strip())
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        remedy = "Give a file that --statebase-history may write."
+        raise FileError(f"cannot be read: {error.strerror or error}", where=str(path), remedy=remedy) from None
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Lines; of one that is much longer than ours, its beginning, which is no JSON."""
+    while line := file.readline(_LONGEST):
+        yield line
+        while line and not line.endswith(b"\n"):
+            line = file.readline(_LONGEST)
+
+
+def _point(line: bytes) -> Point:
+    """What a line tells. Raises ValueError with the reason where it tells no run."""
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ValueError("no JSON") from None
+    if not isinstance(told, dict) or "history" not in told:
+        raise ValueError("no run")
+    if told["history"] != FORMAT or isinstance(told["history"], bool):
+        raise ValueError(f"format {told['history']!r:.20}, and this version of pytest-statebase reads {FORMAT}")
+    at, name = parse_time(told.get("at")), told.get("id")
+    if at is None or not isinstance(name, str):
+        raise ValueError("no run: it has no `at` or no `id`")
+    measures = {key: float(value) for key, value in _numbers(told, "measures", _MEASURES)}
+    replays = {key: int(value) for key, value in _numbers(told, "replays", frozenset(SLUGS.values()))}
+    turns = {key: int(value) for key, value in _numbers(told, "turns", _VERDICTS)}
+    agent = short_text(told.get("agent") or "", _AGENT)
+    seconds, is_part = duration(told.get("seconds")), told.get("part") is True
+    return Point(name[:64], at, agent, replays, turns, measures, seconds, is_part)
+
+
+def _numbers(told: Mapping[str, Any], key: str, names: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    found = told.get(key)
+    if not isinstance(found, dict) or not all(map(_is_number, found.values())):
+        raise ValueError(f"no run: its `{key}` are no numbers")
+    return ((name, value) for name, value in found.items() if name in names)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e15
+
+
+# --- Appending
 
 
 def append_run(path: Path, made: Run) -> None:
-    """Append this run to `path`."""
-    raise NotImplementedError
+    """Append this run to `path`, which is made where it is missing; one that it has already is not appended again."""
+    append_points(path, [point_of(made.rows, made.run)])
+
+
+def gather(path: Path, sources: Iterable[Path]) -> list[str]:
+    """Append to `path` the runs of other files that it does not have: those that CI kept as artifacts, say.
+
+    Returns what is to be told of their lines. Raises FileError where one is missing or cannot be read.
+    """
+    notes: list[str] = []
+    for source in sources:
+        if not source.is_file():
+            raise FileError("no such file", where=str(source), remedy="Give files that --statebase-history wrote.")
+        points, told = read_history(source)
+        append_points(path, points)
+        notes += told
+    return notes
+
+
+def append_points(path: Path, points: Iterable[Point]) -> None:
+    """Append the runs that `path` does not have.
+
+    Safe beside other runs: each writer waits for its turn where the system lets it lock a file, and writes whole lines
+    at the file's end in any case. A last line that a killed run left unfinished stays one line of its own.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab+") as file:
+        _lock(file)
+        known = {point.id for point in read_history(path)[0]}
+        lines = [dump_row(_as_line(point)) + "\n" for point in points if point.id not in known]
+        if lines and not _is_at_line_start(file):
+            lines.insert(0, "\n")
+        file.write("".join(lines).encode("ascii"))
+
+
+def _lock(file: IO[bytes]) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX)
+    except OSError:  # a file system without locks: what is appended is still one write
+        return
+
+
+def _is_at_line_start(file: IO[bytes]) -> bool:
+    size = file.seek(0, os.SEEK_END)
+    if not size:
+        return True
+    file.seek(size - 1)
+    return file.read(1) == b"\n"
+
+
+def _as_line(point: Point) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "history": FORMAT,
+        "id": point.id,
+        "at": point.at.isoformat(),
+        "agent": point.agent,
+        "replays": dict(point.replays),
+        "turns": dict(point.turns),
+        "measures": dict(point.measures),
+    }
+    if point.seconds is not None:
+        line["seconds"] = point.seconds
+    return line | ({"part": True} if point.part else {})

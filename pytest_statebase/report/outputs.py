@@ -46,6 +46,8 @@ class Written:
 
     paths: list[Path] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What is to be told, and fails nothing."""
 
 
 def write_outputs(outputs: Outputs, rows: Sequence[Row], run: Mapping[str, Any]) -> Written:
@@ -90,6 +92,7 @@ def _beside(
             from .history import trend_of
 
             trend = trend_of(outputs.history, rows, run)
+            written.notes += trend.notes
     except StatebaseError as error:
         written.failures.append(str(error))
     return against, trend

@@ -28,6 +28,7 @@ from .grouping import (
 )
 from .limits import cut_value, cut_values, value_limit
 from .packing import chunked, packed
+from .performance import performance
 from .show import shorten
 from .viewmodel import SLUGS
 
@@ -64,6 +65,7 @@ def page_data(made: Run, anchors: Sequence[str], facts: Mapping[str, Any]) -> Pa
         ],
         "causes": [_cause(cause, at) for cause in causes(made.rows)],
         "url": made.url,
+        **performance(made, at),
     }
     return PageData(packed(index), chunks)
 

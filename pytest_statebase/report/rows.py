@@ -10,6 +10,7 @@ from ..events import memories_of
 from ..ledger import ToolCalled, Turn
 from ..values import ABSENT, same
 from .jsonsafe import json_safe, short_text
+from .measures import production_row
 from .notes import evolution_row, known_row
 from .requestrows import is_write, requests_row, turn_requests
 from .timeline import timeline_row
@@ -65,6 +66,7 @@ def result_to_row(result: ReplayResult, *, nodeid: str | None = None, reads: Col
         row["requests"] = requests
     if result.recording is not None:
         row |= timeline_row(result.recording, {turn.turn for turn in result.turns})
+        row["production"] = production_row(result.recording)
     clean: Row = without_secrets(row)
     return clean if nodeid is None else {**clean, "nodeid": nodeid}
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from ..audit.metrics import sample_of
 from ..compare.shapes import as_moment
 from ..ledger import Ledger, SessionCreated, StateRolledBack, TurnAdded
+from ..report.measures import sample_of
 from ..report.show import visible
 from .features import Feature, Kind, features_of
 

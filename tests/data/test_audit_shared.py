@@ -11,12 +11,12 @@ import pytest
 
 from pytest_statebase.audit.export import session_line
 from pytest_statebase.audit.lint import Rule, lint
-from pytest_statebase.audit.metrics import MEASURES, Sample, sample_of
 from pytest_statebase.audit.parting import part
 from pytest_statebase.audit.signs import Kind, signs_of
 from pytest_statebase.cassette import Cassette, load_cassette
 from pytest_statebase.importers import ImportedSession, import_file
 from pytest_statebase.importers.store import Store
+from pytest_statebase.report.measures import MEASURES, Sample, sample_of
 
 DATA = Path(os.environ.get("STATEBASE_DATA", "/nowhere"))
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="STATEBASE_DATA names no directory of recorded sessions")

@@ -10,17 +10,9 @@ from audit_sessions import call, said, session, turn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_statebase.audit.metrics import (
-    MEASURES,
-    Condition,
-    Range,
-    Sample,
-    conditions,
-    figures,
-    sample_of,
-    sample_of_row,
-)
+from pytest_statebase.audit.metrics import Condition, conditions, ranges_of
 from pytest_statebase.ledger import Ledger, SessionCreated, StateRolledBack, ToolCalled, TurnAdded, TurnStarted
+from pytest_statebase.report.measures import MEASURES, Range, Sample, figures, sample_of, sample_of_row
 from pytest_statebase.values import ABSENT
 
 NOW = datetime(2026, 12, 10, 12, tzinfo=UTC)
@@ -186,7 +178,7 @@ def test_conditions_that_mean_nothing(text: str, told: str) -> None:
 
 
 def test_a_condition_is_the_range_that_is_shown() -> None:
-    found = figures([Sample(NOW, rollbacks=1)], MEASURES, NOW, conditions("rollback-rate>150%"))
+    found = figures([Sample(NOW, rollbacks=1)], MEASURES, NOW, ranges_of(conditions("rollback-rate>150%")))
     row = next(row for row in found.rows if row.measure.name == "rollback-rate")
     assert row.healthy == Range("<=", 1.5)
     assert row.is_healthy is True

@@ -12,8 +12,8 @@ import pytest
 
 from conftest import FIXTURES, Run
 from pytest_statebase.cassette import read_record
-from pytest_statebase.cli.ages import recorded_at
 from pytest_statebase.report.results import error_row, write_results
+from pytest_statebase.report.times import recorded_at
 
 RECORDED = recorded_at(read_record(FIXTURES / "clean.record.yaml"))
 assert RECORDED is not None
