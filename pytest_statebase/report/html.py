@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .runs import Run
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_SCRIPTS = ("base", "values", "overview", "trend", "session", "turn", "traces", "help", "main")
+_SCRIPTS = ("base", "values", "query", "overview", "trend", "session", "turn", "traces", "help", "main")
 _STYLES = ("style", "overview", "trend", "session", "turn", "traces")
 _BOOT = 'if ("DecompressionStream" in window) document.documentElement.classList.add("scripted");\n'
 """Before anything is drawn: what is plain is not shown where the script will show more."""
@@ -54,7 +54,7 @@ def render_html(made: Run, *, folder: str | None = None) -> str:
     template = _environment().get_template("report.html.j2")
     page = template.render(
         view=view,
-        data=page_data(made, anchors, {"verdict": view.verdict, "facts": view.facts}),
+        data=page_data(made, anchors, view),
         assets={asset.name: asset for asset in _assets(folder)},
         policy=_policy(folder),
     )

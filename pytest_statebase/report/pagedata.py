@@ -5,12 +5,14 @@ Values are JSON as rows have them: the script makes texts of them and puts them 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..compare.model import Verdict
+from ..compare.model import Kind, Verdict
 from .grouping import (
+    GROUPS,
     Cause,
     Totals,
     causes,
@@ -20,24 +22,31 @@ from .grouping import (
     in_one_line,
     judged,
     kind_of,
-    root_cause,
     sentence,
     short_name,
+    side_name,
     told_sides,
     totals,
 )
-from .limits import cut_value, cut_values, value_limit
+from .limits import cut_values, value_limit
 from .packing import chunked, packed
 from .performance import performance
-from .show import shorten
+from .show import one_line, shorten, shorten_pair, visible
 from .viewmodel import SLUGS
 
 if TYPE_CHECKING:
-    from .rows import Row
+    from .against import Against
+        from .rows import Row
     from .runs import Run
+    from .viewmodel import ReportView
 
-_SEARCHED = 400
-"""Characters of a session's inputs that free text is searched in."""
+_SEARCHED = 600_000
+"""Characters of what was said in all sessions together that free text is searched in."""
+_LEAST, _MOST = 400, 8_000
+"""The same of one session, at least and at most."""
+_VALUES = 20
+"""Pairs of values of one cause that are told."""
+_WIDTH = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +57,37 @@ class PageData:
     chunks: Sequence[str]
 
 
-def page_data(made: Run, anchors: Sequence[str], facts: Mapping[str, Any]) -> PageData:
-    """Everything that the script shows. facts: what the plain part of the page has counted already."""
+def page_data(made: Run, anchors: Sequence[str], view: ReportView) -> PageData:
+    """Everything that the script shows. view: what the plain part of the page has counted already."""
     limit = value_limit(made.rows)
     sessions = [(anchor, cut_values(row, limit)) for anchor, row in zip(anchors, made.rows, strict=True)]
     chunks, places = chunked(sessions)
     at = {id(row): anchor for row, anchor in zip(made.rows, anchors, strict=True)}
     counted = totals(made.rows)
+    found = causes(made.rows)
+    searched = min(_MOST, max(_LEAST, _SEARCHED // max(1, len(made.rows))))
     index: dict[str, Any] = {
         "format": 1,
-        **facts,
+        "verdict": view.verdict,
+        "facts": view.facts,
+        "warnings": view.warnings,
+        "stale": view.stale,
+        "differences": view.turns,
+        "calls": view.calls,
+        "reached": view.reached,
+        "stopped": [asdict(link) for link in view.stopped],
+        "stopped_more": view.stopped_more,
+        "writes": asdict(view.writes),
         "groups": [{"slug": SLUGS[group], "name": group.value, "count": counted.replays[group]} for group in SLUGS],
         "verdicts": _verdicts(counted),
-        "sessions": [
-            summary(row, anchor, chunk) for (anchor, _), row, chunk in zip(sessions, made.rows, places, strict=True)
-        ],
-        "causes": [_cause(cause, at) for cause in causes(made.rows)],
+        "sessions": [summary(row, at[id(row)], chunk, searched) for row, chunk in zip(made.rows, places, strict=True)],
+        "causes": [_cause(cause, at) for cause in found],
         "url": made.url,
         **performance(made, at),
     }
+    _add_causes(index["sessions"], found, at)
+    if made.against is not None:
+        index["against"] = _against(made.against, index["sessions"], at)
     return PageData(packed(index), chunks)
 
 
@@ -77,11 +98,12 @@ def _verdicts(counted: Totals) -> list[list[Any]]:
     return [[name, counted.turns[name], SLUGS[group_of(name)]] for name in names if counted.turns[name]]
 
 
-def summary(row: Row, anchor: str, chunk: int) -> dict[str, Any]:
-    """What the list of sessions shows, filters and searches without unpacking the session."""
+def summary(row: Row, anchor: str, chunk: int, searched: int) -> dict[str, Any]:
+    """What the list of sessions shows, filters and searches without unpacking the session.
+
+    searched: how many characters of what was said go with it.
+    """
     turns = judged(row)
-    root = root_cause(row)
-    bad = not group_of_row(row).passes
     made: dict[str, Any] = {
         "id": anchor,
         "chunk": chunk,
@@ -89,34 +111,103 @@ def summary(row: Row, anchor: str, chunk: int) -> dict[str, Any]:
         "cassette": row["cassette"],
         "fork": row["fork"],
         "group": SLUGS[group_of_row(row)],
-        "verdicts": row.get("verdicts") or {},
+        "verdicts": Counter(turn["verdict"] for turn in turns),
+        "marks": "".join(map(_mark, row["turns"])),
         "tools": sorted({call["tool"] for turn in turns for call in turn["calls"]}),
         "kinds": sorted({found["kind"] for turn in turns for found in turn["divergences"] if not found.get("note")}),
         "turns": len(row["turns"]),
         "ms": row.get("duration_ms"),
-        "text": shorten(" ".join(str(turn.get("input") or "") for turn in row["turns"]), _SEARCHED),
+        "text": " ".join(_said(row))[:searched],
     }
     made |= {key: row[key] for key in ("title", "session", "agent", "owner", "until", "mode") if row.get(key)}
     if row.get("gate") == "warn":
         made["gate"] = "warn"
-    if bad:
+    if row.get("warnings"):
+        made["warned"] = len(row["warnings"])
+    if not group_of_row(row).passes:
         made["why"] = in_one_line(row)
         made["bad"] = [[turn["turn"], turn["verdict"]] for turn in turns if not group_of_turn(turn).passes]
-    if root is not None:
-        made["cause"] = {"path": root[1]["path"], "kind": root[1]["kind"], "turn": root[0]["turn"]}
     return made
 
 
+def _mark(turn: Row) -> str:
+    """The first letter of the slug of a turn's group, `-` beyond `until`."""
+    return "-" if turn.get("beyond_until") else SLUGS[group_of_turn(turn)][0]
+
+
+def _said(row: Row) -> Iterator[str]:
+    """What users said, then what was answered."""
+    for turn in row["turns"]:
+        yield _as_text(turn.get("input"))
+    for turn in row["turns"]:
+        replayed = turn["replayed"] or {}
+        yield _as_text((turn["recorded"] if replayed.get("same") else replayed).get("output"))
+
+
+def _as_text(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else one_line(value)
+
+
+def _add_causes(sessions: Sequence[dict[str, Any]], found: Sequence[Cause], at: Mapping[int, str]) -> None:
+    """To each session the positions of its causes."""
+    by_anchor = {session["id"]: session for session in sessions}
+    for position, cause in enumerate(found):
+        for anchor in {at[id(row)]: None for row, _ in cause.rows}:
+            by_anchor[anchor].setdefault("causes", []).append(position)
+
+
 def _cause(cause: Cause, at: Mapping[int, str]) -> dict[str, Any]:
-    """Identical first differences of many sessions, as one."""
-    example = cause.example
+    """The first differences of many sessions that are of one kind at one path, as one; equal ones are one pair."""
+    pairs: dict[str, dict[str, Any]] = {}
+    for row, turn in cause.rows:
+        found = _found(cause, turn)
+        pair = pairs.setdefault(found.get("fingerprint", ""), {**_pair(found), "turns": []})
+        pair["turns"].append([at[id(row)], turn["turn"]])
+    told = sorted(pairs.values(), key=lambda pair: -len(pair["turns"]))
+    example = cause.example if cause.kind == Kind.EXPECT else kind_of(cause)
     return {
         "path": cause.path,
         "kind": cause.kind,
         "facet": cause.facet,
-        "words": sentence(kind_of(cause)),
+        "words": sentence(example) or "another value",
         "sessions": cause.sessions,
-        "prints": cause.fingerprints,
-        "turns": [[at[id(row)], turn["turn"]] for row, turn in cause.rows],
-        **{side: cut_value(example[side], _SEARCHED) for side in told_sides(example)},
+        "slug": SLUGS[min((group_of_row(row) for row, _ in cause.rows), key=GROUPS.index)],
+        "owners": sorted({str(row["owner"]) for row, _ in cause.rows if row.get("owner")}),
+        "pairs": told[:_VALUES],
+        "more": len(told[_VALUES:]),
     }
+
+
+def _found(cause: Cause, turn: Row) -> Row:
+    """The difference of this turn that the cause is."""
+    return next(
+        found
+        for found in turn["divergences"]
+        if (found["kind"], found["path"]) == (cause.kind, cause.path)
+        and not found.get("note")
+        and not found.get("follows")
+    )
+
+
+def _pair(found: Row) -> dict[str, Any]:
+    texts = {side: one_line(found[side]) for side in told_sides(found)}
+    if len(texts) == 2:
+        texts = dict(zip(texts, shorten_pair(texts["recorded"], texts["replayed"], _WIDTH), strict=True))
+    told = {side: shorten(text, _WIDTH + 40) for side, text in texts.items()}
+    return {"print": found.get("fingerprint", ""), "side": side_name(found, "recorded"), **told}
+
+
+def _against(found: Against, sessions: Sequence[dict[str, Any]], at: Mapping[int, str]) -> dict[str, Any]:
+    """What differs from the base: names with counts, each session marked with its own, and what is gone."""
+    by_anchor = {session["id"]: session for session in sessions}
+    changes = {
+        "newly-failing": found.newly_failing,
+        "newly-passing": found.newly_passing,
+        "still-failing": found.still_failing,
+        "new": found.new,
+    }
+    for name, rows in changes.items():
+        for row in rows:
+            by_anchor[at[id(row)]]["base"] = name
+    removed = [visible(short_name(row)) for row in found.removed]
+    return {"path": found.path, "counts": [[name, len(rows)] for name, rows in changes.items()], "removed": removed}

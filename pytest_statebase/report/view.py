@@ -71,17 +71,17 @@ def build_view(made: Run, anchors: Sequence[str]) -> ReportView:
 
 
 class _Places:
-    """Where the page tells a session or one of its turns; links to what it does not tell lead nowhere."""
+    """Where the page tells a session or one of its turns; what it does not tell is on the page for its script alone."""
 
     def __init__(self, rows: Sequence[Row], anchors: Sequence[str], groups: Sequence[GroupView]) -> None:
         self._at = {id(row): anchor for row, anchor in zip(rows, anchors, strict=True)}
         self._told = {session.anchor for group in groups for session in group.sessions}
         self._told |= {turn.anchor for group in groups for session in group.sessions for turn in session.turns}
 
-    def of(self, row: Row, turn: Row | None = None) -> str:
-        """Its anchor, empty where it is not told."""
+    def link(self, text: str, row: Row, turn: Row | None = None, *, slug: str = "", note: str = "") -> Link:
+        """A link to a session, or to one of its turns."""
         anchor = self._at[id(row)] + (f"-{turn['turn']}" if turn else "")
-        return anchor if anchor in self._told else ""
+        return Link(visible(text), anchor, slug, note, anchor in self._told)
 
 
 def _failures(rows: Sequence[Row], anchors: Sequence[str]) -> dict[Group, list[SessionView]]:
@@ -182,7 +182,7 @@ def _stop(row: Row, places: _Places) -> Link:
     if ran:
         left = f"{len(turns) - len(ran)} of {plural(len(turns), 'turn')} left"
         note = f"stopped in turn {ran[-1]['turn']} ({visible(ran[-1]['verdict'])}), {left}"
-    return Link(visible(short_name(row)), places.of(row), SLUGS[group_of_row(row)], note)
+    return places.link(short_name(row), row, slug=SLUGS[group_of_row(row)], note=note)
 
 
 def _writes_view(found: Sequence[Write], places: _Places) -> WritesView:
@@ -236,7 +236,7 @@ def _write_item(one: Write, places: _Places) -> WriteItem:
         Mark(one.state, _STATE_SLUGS.get(one.state) or SLUGS[group_of_turn(one.turn)]),
         visible(one.call["tool"]),
         shorten(visible(shown), 160),
-        Link(f"{visible(short_name(one.row))}, turn {one.turn['turn']}", places.of(one.row, one.turn)),
+        places.link(f"{short_name(one.row)}, turn {one.turn['turn']}", one.row, one.turn),
     )
 
 
@@ -245,9 +245,7 @@ def _cause(cause: Cause, places: _Places) -> CauseView:
     texts = {side: one_line(example[side]) for side in told_sides(example)}
     if len(texts) == 2:
         texts = dict(zip(texts, shorten_pair(texts["recorded"], texts["replayed"], 160), strict=True))
-    links = [
-        Link(f"{visible(short_name(row))}, turn {turn['turn']}", places.of(row, turn)) for row, turn in cause.rows[:5]
-    ]
+    links = [places.link(f"{short_name(row)}, turn {turn['turn']}", row, turn) for row, turn in cause.rows[:5]]
     return CauseView(
         visible(cause.path),
         visible(sentence(example if cause.kind == Kind.EXPECT else kind_of(cause)) or "another value"),

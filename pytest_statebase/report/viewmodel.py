@@ -29,9 +29,10 @@ class Link:
 
     text: str
     anchor: str
-    """Empty for what is named alone."""
     slug: str = ""
     note: str = ""
+    is_told: bool = True
+    """It is there without the page's script."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,390 @@
-// The overview.
-function overviewView() {
-  return h("div", { data: { title: store.index.verdict } }, h("h1", null, store.index.verdict),
-    h("ul", null, store.index.sessions.map((one) => h("li", null, h("a", { href: "#" + one.id }, bdi(one.name)), " ", chip(one.group, one.group)))));
+// The overview: counts that filter, what was against the base, causes, numbers, and the list of sessions.
+
+const GROUPED = {
+  result: "Result", cassette: "Cassette", agent: "Agent", kind: "Kind of difference", path: "Path of difference", owner: "Owner",
+};
+const RANKS = { fail: 0, norun: 1, review: 2, ok: 3 };
+const LETTERS = { f: "fail", n: "norun", r: "review", o: "ok", "-": "beyond" };
+const bad = (one) => one.group === "fail" || one.group === "norun";
+
+// The list that is on the page, for its keys.
+let listed = null;
+
+// A name for a place that is no wider than a name; the session has it whole.
+const brief = (text, most = 120) => (text.length > most ? text.slice(0, most) + "…" : text);
+
+function overviewView(now) {
+  const { index } = store;
+  const chosen = { q: now.params.get("q") || "", by: GROUPED[now.params.get("by")] ? now.params.get("by") : "result" };
+  const filters = [];
+  const list = sessionList();
+  const tools = toolbar(chosen, (change) => choose(change));
+  function choose(change, from) {
+    Object.assign(chosen, change);
+    place.keep({ q: chosen.q, by: chosen.by === "result" ? "" : chosen.by });
+    show();
+    if (from) tools.reveal();
+  }
+  function show() {
+    const found = index.sessions.filter(matcher(chosen.q));
+    list.fill(sections(found, chosen.by));
+    tools.tell(found.length);
+    for (const button of filters) button.setAttribute("aria-pressed", has(chosen.q, button.dataset.key, button.filters));
+  }
+  // A button that filters the list. Held with Ctrl, Cmd or Shift it adds to what is chosen.
+  const filter = (key, value, props, ...children) => {
+    const button = h("button", { type: "button", "aria-pressed": "false", ...props, data: { key }, prop: { filters: value }, on: {
+      click: (event) => choose({ q: pressed(chosen.q, key, value, event.ctrlKey || event.metaKey || event.shiftKey) }, button),
+    } }, children);
+    filters.push(button);
+    return button;
+  };
+  const view = h("div.ov", { data: { title: index.verdict } },
+    h("h1", null, index.verdict), notices(index),
+    h("section.tiles", { "aria-label": "Sessions by result" }, index.groups.map((group) => tile(group, filter))), shareBar(index.groups),
+    index.against && againstBox(index.against, filter),
+    h("div.ov-cols", null,
+      h("div.ov-main", null, causesCard(index.causes, filter), h("section.ov-list", { "aria-label": "Sessions" }, h("h2.sr", null, "Sessions"), tools, list)),
+      numbersBox(differencesCard(index), writesCard(index.writes, filter), callsCard(index), reachCard(index),
+        (index.metrics || index.trend) && trendPanel())));
+  show();
+  view.arrived = () => { listed = list; list.arrived(); };
+  return view;
 }
+
+function notices(index) {
+  const told = [...(index.stale ? [index.stale] : []), ...index.warnings].map((text) => h("p.warn", { dir: "auto" }, text));
+  if (told.length < 4) return told;
+  return [told.slice(0, 2), h("details.more", null, h("summary", null, plural(told.length - 2, "more warning")), told.slice(2))];
+}
+
+function tile(group, filter) {
+  const verdicts = store.index.verdicts.filter(([, , slug]) => slug === group.slug);
+  return h("div.tile", { class: group.slug + (group.count ? "" : " none") },
+    filter("group", group.slug, { class: "tile-group", disabled: !group.count }, h("span.sign", { "aria-hidden": "true" }, SIGNS[group.slug]),
+      h("b", null, number(group.count)), h("span", null, group.name, h("span.sr", null, group.count === 1 ? " session" : " sessions"))),
+    h("div.tile-verdicts", null, verdicts.length ? verdicts.map(([name, turns]) =>
+      filter("verdict", name, { class: "pill" }, h("b", null, number(turns)), " ", name, h("span.sr", null, turns === 1 ? " turn" : " turns")))
+      : h("span.dim", null, "no turn")));
+}
+
+function shareBar(groups) {
+  let x = 0;
+  const all = groups.reduce((sum, group) => sum + group.count, 0) || 1;
+  return svg("svg", { class: "share", viewBox: "0 0 100 1", preserveAspectRatio: "none", "aria-hidden": "true" }, groups.map((group) => {
+    const width = 100 * group.count / all;
+    x += width;
+    return group.count ? svg("rect", { class: group.slug, x: x - width, y: 0, width, height: 1 }) : null;
+  }));
+}
+
+const BASE_SLUGS = { "newly-failing": "fail", "newly-passing": "ok", "still-failing": "fail", new: "review" };
+
+function againstBox(against, filter) {
+  const changes = against.counts.map(([name, count]) => filter("base", name, { class: "pill " + BASE_SLUGS[name], disabled: !count },
+    h("b", null, number(count)), " ", name.replace("-", " ")));
+  const removed = [h("b", null, number(against.removed.length)), " removed"];
+  return h("section.against", { "aria-labelledby": "against" }, h("h2", { id: "against" }, "Against the base"), changes,
+    against.removed.length
+      ? h("details", null, h("summary.pill", null, removed), h("ul", null, against.removed.map((name) => h("li", null, code(brief(name))))))
+      : h("span.pill.flat", null, removed),
+    h("p.dim", null, code(brief(against.path, 200))));
+}
+
+// ---- causes ----
+
+const CAUSES = 5;
+
+function causesCard(causes, filter) {
+  if (!causes.length) return null;
+  const rest = causes.slice(CAUSES);
+  return h("section.card.causes-card", { "aria-labelledby": "causes" }, h("h2", { id: "causes" }, "Causes ",
+    h("span.dim", null, "the first difference of each session, equal ones together")),
+    h("ul", null, causes.slice(0, CAUSES).map((cause) => causeItem(cause, filter))),
+    rest.length ? later(plural(rest.length, "more cause"), () => h("ul", null, rest.map((cause) => causeItem(cause, filter)))) : null);
+}
+
+// What is made when it is opened.
+function later(words, made) {
+  const box = h("details.more", { on: { toggle: () => {
+    if (box.open && box.childElementCount === 1) box.append(made());
+  } } }, h("summary", null, words));
+  return box;
+}
+
+function causeItem(cause, filter) {
+  const [first, ...others] = cause.pairs;
+  return h("li.cause-item", { class: cause.slug },
+    filter("cause", causeName(cause), { class: "cause-count" }, h("b", null, number(cause.sessions)), h("span", null, cause.sessions === 1 ? " session" : " sessions")),
+    h("div", null, h("p", null, code(brief(cause.path, 300), { class: "path" }), " ", h("span.dim", null, brief(cause.words, 300)), cause.owners.map((owner) => [" ", h("span.owner", null, bdi(brief(owner, 60)))])),
+      pairLine(first),
+      others.length ? later(plural(others.length + cause.more, "other pair") + " of values", () => h("div", null, others.map(pairLine),
+        cause.more ? h("p.dim", null, "and ", number(cause.more), " more") : null)) : null));
+}
+
+function pairLine(pair) {
+  const told = [];
+  if ("recorded" in pair) told.push(h("span.dim", null, pair.side, " "), code(pair.recorded, { class: "old" }));
+  if ("recorded" in pair && "replayed" in pair) told.push(h("span.dim", null, " → "));
+  if ("replayed" in pair) told.push(h("span.dim", null, "replayed "), code(pair.replayed, { class: "new" }));
+  return h("div.pair", null, told.length ? h("p", null, told) : null, h("div.links", null, turnLinks(pair.turns)));
+}
+
+function turnLinks(turns, many = 3) {
+  const rest = turns.slice(many);
+  const link = ([id, turn]) => h("a", { href: `#${id}-${turn}` }, bdi(brief(store.summary(id).name)), ", turn " + turn);
+  return [turns.slice(0, many).map((one, at) => [at ? " · " : null, link(one)]),
+    rest.length ? later("and " + number(rest.length) + " more", () => h("ul", null, rest.map((one) => h("li", null, link(one))))) : null];
+}
+
+// ---- numbers ----
+
+// Beside the list; where there is no room beside it, folded above it.
+function numbersBox(...cards) {
+  const box = h("details", { open: !single.matches }, h("summary", null, "Numbers"), h("div.ov-side", null, cards));
+  return h("aside.numbers", { "aria-label": "Numbers" }, box);
+}
+
+const single = matchMedia("(max-width: 68rem)");
+single.addEventListener("change", () => document.querySelector(".numbers > details")?.toggleAttribute("open", !single.matches));
+
+function counts(title, rows, sub = []) {
+  return h("section.card", null, h("h2", null, title), h("table.counts", null, h("tbody", null, rows.map(([name, count]) =>
+    h("tr", { class: sub.includes(name) ? "sub" : null }, h("th", { scope: "row" }, name),
+      h("td.num", { class: count ? (name.endsWith("unrecorded") ? "hot" : null) : "zero" }, number(count)))))));
+}
+
+const differencesCard = (index) => counts("Turns", index.differences);
+const callsCard = (index) => counts("Calls", index.calls, ["stale", "repeated", "moved", "flagged"]);
+
+function writesCard(writes, filter) {
+  if (!writes.rows.length) return null;
+  const tools = new Set(store.index.sessions.flatMap((one) => one.tools));
+  const name = (tool) => (tools.has(tool) ? filter("tool", tool, { class: "plain-button" }, code(brief(tool))) : code(brief(tool)));
+  const told = (found) => writes.states.map((state, at) => [state, ...found[at]]).filter(([, count]) => count)
+    .map(([state, count, hot], at) => [at ? ", " : null, h("span", { class: hot ? "hot" : null }, number(count), " ", state)]);
+  return h("section.card", null, h("h2", null, "Writes"),
+    h("ul.writes-by", null, writes.rows.map((row) => h("li", null, name(row.tool), h("span.num", null, told(row.counts))))),
+    h("ul.write-items", null, writes.troubled.slice(0, 4).map(writeItem)),
+    moreWrites(writes.troubled.slice(4), writes.troubled_more, "more"),
+    moreWrites(writes.others, writes.others_more, "made as recorded, in another turn or not reached"));
+}
+
+function moreWrites(items, more, words) {
+  return items.length ? later(number(items.length + more) + " " + words, () => h("ul.write-items", null, items.map(writeItem),
+    more ? h("li.dim", null, "and ", number(more), " more") : null)) : null;
+}
+
+const writeItem = (item) => h("li", null, chip(item.mark.text, item.mark.slug), " ", code(brief(item.tool)), " ", code(item.arguments, { class: "dim" }), " ", pageLink(item.link));
+const pageLink = (link) => h("a", { href: "#" + link.anchor }, bdi(brief(link.text)));
+
+function reachCard(index) {
+  const items = index.stopped.map((link) => h("li", { class: link.slug }, h("span.sign", { "aria-hidden": "true" }, SIGNS[link.slug]), " ", pageLink(link), " ", h("small", null, link.note)));
+  const rest = items.slice(4);
+  return h("section.card", null, h("h2", null, "How far replays got"), h("p", null, index.reached, "."), h("ul.stops", null, items.slice(0, 4)),
+    rest.length ? later(number(rest.length + index.stopped_more) + " more", () => h("ul.stops", null, rest,
+      index.stopped_more ? h("li.dim", null, "and ", number(index.stopped_more), " more") : null)) : null);
+}
+
+// ---- the list ----
+
+function toolbar(chosen, choose) {
+  const offers = h("datalist", { id: "offers" });
+  const search = h("input.search", { type: "search", id: "search", list: "offers", autocomplete: "off", spellcheck: "false", "aria-describedby": "search-help",
+    placeholder: "Search, or verdict:changed tool:refund -owner:…", prop: { value: chosen.q }, on: {
+      input: () => choose({ q: search.value }),
+      keydown: (event) => searchKey(event, search, choose),
+      focus: () => offer(),
+    } });
+  const offer = () => offers.replaceChildren(...completions(search.value).map((value) => h("option", { prop: { value } })));
+  const by = h("select", { id: "by", on: { change: () => choose({ by: by.value }) } },
+    Object.entries(GROUPED).map(([value, words]) => h("option", { value, selected: value === chosen.by }, words)));
+  const found = h("output.found", { for: "search" });
+  const clear = h("button", { type: "button", on: { click: () => { choose({ q: "" }); search.focus(); } } }, "Clear");
+  const made = h("div.ov-tools", { role: "search" }, h("label.sr", { for: "search" }, "Search sessions"), search, offers,
+    h("label", { for: "by" }, "Group by "), by, found, clear,
+    h("p.sr", { id: "search-help" }, "Words, and values of ", KEYS.map((key) => key + ": ").join(""), "; a minus before one excludes it."));
+  made.tell = (count) => {
+    if (search.value !== chosen.q) search.value = chosen.q;
+    offer();
+    clear.hidden = !chosen.q;
+    const all = store.index.sessions.length;
+    found.textContent = chosen.q ? `${number(count)} of ${plural(all, "session")}` : plural(all, "session");
+  };
+  made.reveal = () => {
+    if (made.getBoundingClientRect().top > innerHeight - 160) made.scrollIntoView({ block: "center" });
+  };
+  return made;
+}
+
+function searchKey(event, search, choose) {
+  if (event.key === "Escape") {
+    event.preventDefault();
+    if (search.value) choose({ q: "" });
+    else search.blur();
+  } else if (event.key === "Enter" || (event.key === "ArrowDown" && !search.value)) {
+    listed.step(1, true);
+  }
+}
+
+// What a session is listed under; its name, and whether it is a text of a recording.
+const GROUP_NAMES = {
+  cassette: (one) => one.cassette,
+  agent: (one) => one.agent || "no agent",
+  owner: (one) => one.owner || "nobody",
+  kind: (one) => (one.causes ? store.index.causes[one.causes[0]].kind : "no difference"),
+  path: (one) => (one.causes ? store.index.causes[one.causes[0]].path : "no difference"),
+};
+
+// Sessions in groups, those with failures first: `[{name, slug, sessions}]`.
+function sections(found, by) {
+  if (by === "result") {
+    return store.index.groups.map((group) => ({ name: group.name, slug: group.slug, sessions: found.filter((one) => one.group === group.slug) }))
+      .filter((section) => section.sessions.length);
+  }
+  const groups = new Map();
+  for (const one of found) {
+    const name = GROUP_NAMES[by](one);
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(one);
+  }
+  const made = [...groups].map(([name, sessions]) => {
+    sessions.sort((left, right) => RANKS[left.group] - RANKS[right.group]);
+    return { name, slug: sessions[0].group, sessions, failing: sessions.filter(bad).length };
+  });
+  return made.sort((left, right) => RANKS[left.slug] - RANKS[right.slug] || right.failing - left.failing || right.sessions.length - left.sessions.length);
+}
+
+// Bars of a session, at most.
+const BARS = 32;
+// Heights of what is listed, as overview.css has them.
+const HEIGHTS = { wide: { head: 42, ok: 34, bad: 56 }, narrow: { head: 42, ok: 56, bad: 96 } };
+const narrow = matchMedia("(max-width: 46rem)");
+
+// The list scrolls with the page; only what is near the window is there.
+function sessionList() {
+  const list = h("ul.rows", { role: "list" });
+  const longest = store.index.sessions.reduce((most, one) => Math.max(most, one.marks.length), 0);
+  list.style.setProperty("--strip", Math.min(longest, BARS) * 5 + "px");
+  const empty = h("p.nothing", { hidden: true }, "No session is like that.");
+  const box = h("div", null, list, empty);
+  let items = [];
+  let tops = [0];
+  let drawn = new Map();
+  const measure = () => {
+    const heights = HEIGHTS[narrow.matches ? "narrow" : "wide"];
+    tops = [0];
+    for (const item of items) tops.push(tops.at(-1) + heights[item.section ? "head" : bad(item.one) ? "bad" : "ok"]);
+    list.style.setProperty("height", tops.at(-1) + "px");
+  };
+  const at = (y) => {
+    let [low, high] = [0, items.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (tops[middle + 1] <= y) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  const paint = () => {
+    const y = -list.getBoundingClientRect().top;
+    const [from, to] = [at(y - 800), Math.min(items.length, at(y + innerHeight + 800) + 1)];
+    for (const [i, row] of drawn) {
+      if ((i < from || i >= to) && !row.contains(document.activeElement)) {
+        row.remove();
+        drawn.delete(i);
+      }
+    }
+    for (let i = from; i < to; i++) if (!drawn.has(i)) put(i);
+  };
+  const put = (i) => {
+    const row = items[i].section ? headRow(items[i].section) : sessionRow(items[i].one, items[i].position, items[i].of);
+    row.dataset.row = i;
+    row.style.setProperty("top", tops[i] + "px");
+    drawn.set(i, row);
+    const after = [...drawn.keys()].filter((other) => other > i);
+    list.insertBefore(row, after.length ? drawn.get(Math.min(...after)) : null);
+  };
+  const again = () => {
+    drawn = new Map();
+    list.replaceChildren();
+    measure();
+    paint();
+  };
+  box.fill = (found) => {
+    const of = found.reduce((sum, section) => sum + section.sessions.length, 0);
+    let position = 0;
+    items = found.flatMap((section) => [{ section }, ...section.sessions.map((one) => ({ one, position: ++position, of }))]);
+    empty.hidden = items.length > 0;
+    again();
+  };
+  // Move the focus to the next session, or the one before; first: from the beginning.
+  box.step = (by, first) => {
+    const focused = list.contains(document.activeElement) ? +document.activeElement.closest("[data-row]").dataset.row : null;
+    let i = first ? 0 : focused === null ? at(-list.getBoundingClientRect().top) : focused + by;
+    while (items[i]?.section) i += by;
+    if (!items[i]) return;
+    const top = list.getBoundingClientRect().top + tops[i];
+    if (top < 120 || top > innerHeight - 120) window.scrollBy(0, top - innerHeight / 2);
+    paint();
+    drawn.get(i).querySelector("a").focus({ preventScroll: true });
+  };
+  box.arrived = () => {
+    const until = new AbortController();
+    const { signal } = until;
+    const frame = () => requestAnimationFrame(() => (list.isConnected ? paint() : until.abort()));
+    window.addEventListener("scroll", frame, { signal, passive: true });
+    window.addEventListener("resize", frame, { signal });
+    narrow.addEventListener("change", again, { signal });
+    paint();
+  };
+  return box;
+}
+
+function headRow(section) {
+  const failing = section.failing === undefined || section.failing === section.sessions.length ? "" : `${number(section.failing)} not passing`;
+  return h("li.row-head", { class: section.slug }, h("h3", null, h("span.sign", { "aria-hidden": "true" }, SIGNS[section.slug]), " ", bdi(brief(section.name)), " ",
+    h("span.dim", null, number(section.sessions.length), failing ? " · " + failing : "")));
+}
+
+function sessionRow(one, position, of) {
+  const turn = one.bad?.[0]?.[0];
+  return h("li.row", { class: one.group + (bad(one) ? " bad" : ""), "aria-setsize": of, "aria-posinset": position },
+    h("span.sign", { "aria-hidden": "true" }, SIGNS[one.group]),
+    h("a.name", { href: "#" + one.id }, bdi(brief(one.name)), h("span.sr", null, ", ", groupName(one.group))),
+    h("span.title", { dir: "auto" }, brief(one.title || "", 300)), badges(one),
+    h("span.tally", null, Object.entries(one.verdicts).sort(byWeight).map(([name, count]) => `${number(count)} ${name}`).join(", ") || "did not begin"),
+    turnBars(one.marks),
+    bad(one) ? h("a.because", { href: turn ? `#${one.id}-${turn}` : "#" + one.id, dir: "auto" }, brief(one.why, 600)) : null);
+}
+
+const groupName = (slug) => store.index.groups.find((group) => group.slug === slug).name;
+const verdictRank = (name) => RANKS[store.index.verdicts.find(([other]) => other === name)?.[2]] ?? 2;
+const byWeight = ([left], [right]) => verdictRank(left) - verdictRank(right);
+
+function badges(one) {
+  const told = [];
+  if (one.base === "newly-failing" || one.base === "newly-passing") told.push(chip(one.base.replace("-", " "), BASE_SLUGS[one.base]));
+  if (one.base === "new") told.push(h("span.badge", null, "new"));
+  if (one.gate) told.push(h("span.badge", null, "does not block"));
+  if (one.warned) told.push(h("span.badge", null, plural(one.warned, "warning")));
+  return h("span.badges", null, told);
+}
+
+const TALL = { fail: 14, norun: 14, review: 9, ok: 5, beyond: 2 };
+
+// One bar a turn, the taller the worse; of many turns each bar is the worst of some.
+function turnBars(marks) {
+  const step = Math.max(1, Math.ceil(marks.length / BARS));
+  const bars = [];
+  for (let i = 0; i < marks.length; i += step) {
+    const slugs = [...marks.slice(i, i + step)].map((letter) => LETTERS[letter]);
+    bars.push(slugs.reduce((worst, slug) => (TALL[slug] > TALL[worst] || slug === "fail" ? slug : worst)));
+  }
+  return svg("svg", { class: "strip-bars", width: bars.length * 5, height: 14, "aria-hidden": "true" }, bars.map((slug, at) =>
+    svg("rect", { class: slug, x: at * 5 + 0.5, y: 13.5 - TALL[slug], width: 3, height: TALL[slug] })));
+}
+
+keys.add("/", "search", () => { document.getElementById("search").focus(); }, "overview");
+keys.add("j", "next session", () => listed.step(1), "overview");
+keys.add("k", "session before", () => listed.step(-1), "overview");
