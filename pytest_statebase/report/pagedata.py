@@ -36,7 +36,7 @@ from .viewmodel import SLUGS
 
 if TYPE_CHECKING:
     from .against import Against
-        from .rows import Row
+    from .rows import Row
     from .runs import Run
     from .viewmodel import ReportView
 

@@ -1,11 +1,247 @@
-"""To be written."""
+"""The results of a run as Markdown: for a comment on a pull request, and for the summary page of a CI job."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
+from ..compare.model import Group, Verdict
+from .against import Against
+from .failuretext import command_of, detail_lines, turns_text, verdict_text, what_differs
+from .grouping import (
+    DIFFERENCES,
+    Write,
+    calls_line,
+    group_of_row,
+    group_of_turn,
+    judged,
+    plural,
+    short_name,
+    tally,
+    totals,
+    writes,
+)
+from .identical import Failure, failures
+from .markdown import Part, code, fitted, linked, page_link, table_head, table_row
+from .results import replace_file
+from .rows import Row
 from .runs import Run
+from .show import one_line
+from .traffic import ONCE_LIVE, stale_text, traffic_texts
+from .view import anchors_of
+
+MARKER = "<!-- pytest-statebase -->"
+"""The first line of a comment, by which the next run finds it and puts its own in its place."""
+COMMENT_LIMIT = 65_000
+"""Bytes; GitHub takes 65,536 characters in a comment."""
+JOB_LIMIT = 900_000
+"""Bytes; GitHub takes 1 MiB of a step and shows nothing of a longer one."""
+_STEP_LIMIT = 1_048_576 - 16_384
+_LEAST = 4_000
 
 
 def write_summary(path: Path, made: Run) -> None:
-    raise NotImplementedError
+    """Write the text of a comment on a pull request to `path`, atomically. It begins with `MARKER`."""
+    replace_file(path, render_comment(made).encode("utf-8", "backslashreplace"))
+
+
+def render_comment(made: Run, limit: int = COMMENT_LIMIT) -> str:
+    """The text of a comment of at most `limit` bytes: what matters first, long lists cut."""
+    page = _Page(made)
+    return fitted(f"{MARKER}\n{page.opening()}", list(page.parts(causes=15, sessions=25)), page.closing(), limit)
+
+
+def render_job_summary(made: Run, limit: int = JOB_LIMIT) -> str:
+    """The same with every difference of the turns that fail, for a page that has the room."""
+    page = _Page(made)
+    return fitted(page.opening(), [*page.parts(), page.details()], page.closing(), limit)
+
+
+def append_job_summary(path: Path, made: Run) -> bool:
+    """Append to the file that a CI service offers; whether there was room for it.
+
+    What other commands of the same step wrote stays, and counts: of a step with too much nothing is shown.
+    """
+    there = path.stat().st_size if path.exists() else 0
+    limit = min(JOB_LIMIT, _STEP_LIMIT - there)
+    if limit < _LEAST:
+        return False
+    text = render_job_summary(made, limit - 1)
+    with path.open("ab") as file:
+        file.write((("\n" if there else "") + text).encode("utf-8", "backslashreplace"))
+    return True
+
+
+_SIGNS = {Group.FAIL: "❌", Group.COULD_NOT_RUN: "⚠️", Group.REVIEW: "👀", Group.OK: "✅"}
+
+
+class _Page:
+    """The sections of one run."""
+
+    def __init__(self, made: Run) -> None:
+        self.made = made
+        self.rows = made.rows
+        self.counted = totals(made.rows)
+        self.anchors = {id(row): anchor for row, anchor in zip(made.rows, anchors_of(made.rows), strict=True)}
+        self.bad = [row for row in made.rows if not group_of_row(row).passes]
+
+    def opening(self) -> str:
+        """The run in one line, and where the report is."""
+        sign, words = self._headline()
+        agent = self.made.run.get("agent")
+        facts = [linked("Open the report", page_link(self.made.url))] if page_link(self.made.url) else []
+        facts += [f"agent {code(agent, 80)}"] if agent else []
+        facts += [f"{self.counted.to_the_end:,} of {plural(len(self.rows), 'session')} ran to the end"]
+        return "\n\n".join([f"### {sign} {words}", " · ".join(facts), *self._stale(), "\n".join(self._groups())])
+
+    def _headline(self) -> tuple[str, str]:
+        if not self.rows:
+            return "⚠️", "No session was replayed"
+        blocking = any(row.get("gate") != "warn" for row in self.bad)
+        sign = "❌" if blocking else "⚠️" if self.bad else "✅"
+        against = self.made.against
+        if against is not None and self.bad:
+            if not against.newly_failing:
+                return "⚠️", f"Nothing fails that did not fail before; {_do_not_pass(len(self.bad), len(self.rows))}"
+            return sign, f"This change makes {plural(len(against.newly_failing), 'session')} fail"
+        if self.bad:
+            return sign, f"{_do_not_pass(len(self.bad), len(self.rows))}"
+        return sign, f"All {len(self.rows):,} sessions pass" if len(self.rows) > 1 else "The session passes"
+
+    def _stale(self) -> Iterator[str]:
+        told = stale_text(self.rows)
+        if told:
+            yield told.replace(ONCE_LIVE, f"`{ONCE_LIVE}`").replace("--statebase-accept", "`--statebase-accept`")
+
+    def _groups(self) -> Iterator[str]:
+        yield from table_head("Sessions", "#", "Turns")
+        for group in Group:
+            number = self.counted.replays[group]
+            if number:
+                turns = totals(row for row in self.rows if group_of_row(row) is group).turns
+                told = ", ".join(f"{count:,} {verdict_text(name)}" for name, count in tally(turns))
+                yield table_row(f"{_SIGNS[group]} {group.value}", f"{number:,}", told or "none")
+
+    def parts(self, causes: int = 1_000_000, sessions: int = 1_000_000) -> Iterator[Part]:
+        """Every section, what matters most first."""
+        if self.made.against is not None:
+            yield from self._against(self.made.against, sessions)
+        yield from self._causes(causes)
+        yield from self._sessions(sessions)
+        yield from self._owners()
+        yield from self._writes(sessions)
+        yield self._numbers()
+        yield from self._warnings()
+
+    def _against(self, against: Against, most: int) -> Iterator[Part]:
+        counts = [("newly failing", against.newly_failing), ("newly passing", against.newly_passing)]
+        counts += [("still failing", against.still_failing), ("new", against.new), ("removed", against.removed)]
+        told = ", ".join(f"**{len(rows):,}** {name}" for name, rows in counts) + ", compared with the base branch."
+        listed = [(name, row) for name, rows in counts if name != "still failing" for row in rows]
+        items = (f"- {name}: {self._place(row)}{self._failed_with(row, name)}" for name, row in listed)
+        yield Part("What this change did", [told, *([""] if listed else [])], items, len(listed), "sessions", most)
+
+    def _failed_with(self, row: Row, name: str) -> str:
+        return f", {turns_text(row)}" if name in ("newly failing", "new") and not group_of_row(row).passes else ""
+
+    def _place(self, row: Row, turn: Row | None = None) -> str:
+        """A session, or one of its turns, as a link into the report."""
+        anchor = self.anchors.get(id(row))
+        number = turn["turn"] if turn and isinstance(turn["turn"], int) else None
+        told = code(short_name(row), 80) + (f" turn {number}" if number is not None else "")
+        if anchor is None:
+            return told
+        return linked(told, page_link(self.made.url, anchor if number is None else f"{anchor}-{number}"))
+
+    def _causes(self, most: int) -> Iterator[Part]:
+        found = failures(self.rows)
+        if found:
+            lines = table_head("Sessions#", "What differs", "Recorded", "Now", "Where")
+            yield Part("Why sessions fail", lines, map(self._cause, found), len(found), "reasons", most)
+
+    def _cause(self, failure: Failure) -> str:
+        what, recorded, now = what_differs(failure)
+        places = [self._place(row, turn) for row, turn in failure.places[:2]]
+        more = len(failure.places) - len(places)
+        where = ", ".join(places) + (f" and {more:,} more" if more else "")
+        return table_row(f"{failure.sessions:,}", what, recorded, now, where)
+
+    def _sessions(self, most: int) -> Iterator[Part]:
+        if self.bad:
+            lines = table_head("Session", "Owner", "Turns", "Again with")
+            rows = sorted(self.bad, key=lambda row: row.get("gate") == "warn")
+            yield Part("Sessions that do not pass", lines, map(self._session, rows), len(rows), "sessions", most)
+
+    def _session(self, row: Row) -> str:
+        owner = code(row["owner"], 60) if row.get("owner") else ""
+        gate = ", blocks nothing (`gate: warn`)" if row.get("gate") == "warn" else ""
+        return table_row(self._place(row), owner, turns_text(row) + gate, code(command_of(row), 200))
+
+    def _owners(self) -> Iterator[Part]:
+        owners = Counter(str(row.get("owner") or "") for row in self.bad)
+        if any(owners):
+            told = [
+                f"- {code(name, 60) if name else 'without an owner'}: {plural(number, 'session')}"
+                for name, number in owners.most_common()
+            ]
+            yield Part("Owners", (), told, len(told), "owners", 30)
+
+    def _writes(self, most: int) -> Iterator[Part]:
+        found = list(writes(self.rows))
+        if not found:
+            return
+        counts = Counter((str(one.call["tool"]), one.state) for one in found)
+        states = [state for state in _STATES if any(one == state for _, one in counts)]
+        tools = sorted({tool for tool, _ in counts}, key=lambda tool: -sum(counts[tool, one] for one in _TROUBLE))
+        lines = [*table_head("Tool", *(f"{state}#" for state in states))]
+        lines += [table_row(code(tool, 80), *(f"{counts[tool, one]:,}" for one in states)) for tool in tools[:_TOOLS]]
+        lines += ["", f"… and {len(tools) - _TOOLS:,} more tools."] if len(tools) > _TOOLS else []
+        troubled = [one for one in found if one.state in _TROUBLE and group_of_turn(one.turn) is not Group.OK]
+        items = map(self._write, troubled)
+        yield Part("Calls that change something", [*lines, ""], items, len(troubled), "such calls", min(most, 10))
+
+    def _write(self, one: Write) -> str:
+        side = one.call["replayed"] if one.state != "missing" else one.call["recorded"]
+        arguments = (side or one.call["recorded"] or {}).get("arguments")
+        shown = arguments if isinstance(arguments, str) else one_line(arguments)
+        return f"- {one.state}: {code(one.call['tool'], 80)} {code(shown, 120)} in {self._place(one.row, one.turn)}"
+
+    def _numbers(self) -> Part:
+        differ = [
+            f"{self.counted.differences[name]:,} {name}" for name in DIFFERENCES if self.counted.differences[name]
+        ]
+        lines = [f"- turns: {', '.join(differ) or 'none'}", f"- calls: {calls_line(self.counted.calls)}"]
+        lines += [f"- {label}: {text}" for label, text in traffic_texts(self.counted.requests)]
+        return Part("Turns and calls", lines, is_folded=True)
+
+    def _warnings(self) -> Iterator[Part]:
+        told = [*self.made.run.get("warnings", ()), *(warning for row in self.rows for warning in row["warnings"])]
+        found = list(dict.fromkeys(map(str, told)))
+        if found:
+            items = (f"- {code(warning, 400)}" for warning in found)
+            yield Part(plural(len(found), "warning"), (), items, len(found), "warnings", 50, is_folded=True)
+
+    def details(self) -> Part:
+        """Every difference of the turns that fail."""
+        turns = [(row, turn) for row in self.bad for turn in judged(row) if not group_of_turn(turn).passes]
+        told = [(row, turn) for row, turn in turns if turn["verdict"] != Verdict.NOT_REPLAYED]
+        items = ("\n".join([f"\n##### {self._place(row, turn)}\n", *detail_lines(turn)]) for row, turn in told)
+        return Part("Turns that fail", (), items, len(told), "turns")
+
+    def closing(self) -> str:
+        """Who says all this, and what the words mean."""
+        version = self.made.run.get("pytest_statebase")
+        name = "pytest-statebase" + (f" {code(version, 30)}" if version else "")
+        return f"{name}. Recorded is what production did, now is what the agent under test did."
+
+
+_STATES = ("made", "moved", "elsewhere", "changed", "missing", "extra", "unrecorded", "not reached")
+_TROUBLE = ("changed", "missing", "extra", "unrecorded")
+_TOOLS = 30
+
+
+def _do_not_pass(bad: int, number: int) -> str:
+    if number == 1:
+        return "the session does not pass"
+    return f"{bad:,} of {number:,} sessions {'does' if bad == 1 else 'do'} not pass"

@@ -23,7 +23,8 @@ from pytest_statebase.report.history import (
     read_history,
     trend_of,
 )
-from pytest_statebase.report.outputs import Outputs, Run, write_outputs
+from pytest_statebase.report.outputs import Outputs, write_outputs
+from pytest_statebase.report.runs import Run
 
 
 def run_at(day: int, hour: int = 8, **more: Any) -> dict[str, Any]:

@@ -1,0 +1,104 @@
+"""What failed, as inline Markdown."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+
+from ..compare.model import Group, Kind, Verdict
+from .grouping import group_of_turn, judged, name_of, plural, sentence, side_name, told_sides
+from .identical import Failure
+from .markdown import block, code
+from .rows import Row
+from .show import one_line, shorten_pair
+
+_VERDICTS = frozenset(verdict.value for verdict in Verdict)
+_KINDS = frozenset(kind.value for kind in Kind)
+_WIDTH = 60
+_WIDE = 400
+_LISTED = 20
+
+
+def verdict_text(verdict: object) -> str:
+    """A verdict; a word that this version does not know is somebody else's."""
+    return str(verdict) if verdict in _VERDICTS else code(verdict, 40)
+
+
+def turn_text(turn: Row) -> str:
+    """`turn 3`."""
+    number = turn["turn"]
+    return f"turn {number}" if isinstance(number, int) else f"turn {code(number, 20)}"
+
+
+def turns_text(row: Row) -> str:
+    """`turn 3 changed, turn 4 unrecorded, 7 turns not replayed`, or why there is no turn."""
+    turns = judged(row)
+    bad = [turn for turn in turns if group_of_turn(turn) is Group.FAIL or turn["verdict"] == Verdict.STALE]
+    left = sum(turn["verdict"] == Verdict.NOT_REPLAYED for turn in turns)
+    bad += [turn for turn in turns if turn["verdict"] == Verdict.INCONCLUSIVE]
+    parts = [f"{turn_text(turn)} {verdict_text(turn['verdict'])}" for turn in bad[:3]]
+    parts += [f"{len(bad) - 3:,} more"] if len(bad) > 3 else []
+    parts += [f"{plural(left, 'turn')} not replayed"] if left else []
+    return ", ".join(parts) if parts else code(row.get("failure") or "did not begin")
+
+
+def command_of(row: Row) -> str:
+    """What replays it again."""
+    return f"pytest {shlex.quote(name_of(row))}"
+
+
+def what_differs(failure: Failure) -> tuple[str, str, str]:
+    """What differs, the recorded value, the value now."""
+    found = failure.found
+    if found is None:
+        return code(failure.why, 300), "", ""
+    what = f"{code(found['path'], 120)} {words_of(found)}".strip()
+    if failure.prints > 1:
+        what += f", {failure.prints:,} pairs of values, one of them here"
+    else:
+        what += f" {code(found['fingerprint'], 20)}" if found.get("fingerprint") else ""
+    sides = _sides(found, _WIDTH)
+    return what, sides.get("recorded", ""), sides.get("replayed", "")
+
+
+def words_of(found: Row) -> str:
+    """What sort of difference it is: own words, or what a person or a tool said of it."""
+    if found.get("detail"):
+        return code(found["detail"], 200)
+    words = sentence(found)
+    return words or ("another value" if found["kind"] in _KINDS else code(found["kind"], 40))
+
+
+def _sides(found: Row, width: int) -> dict[str, str]:
+    told = {side: one_line(found[side]) for side in told_sides(found)}
+    if len(told) == 2:
+        told = dict(zip(told, shorten_pair(told["recorded"], told["replayed"], width), strict=True))
+    return {side: code(text, width + 40) for side, text in told.items()}
+
+
+def detail_lines(turn: Row) -> Iterator[str]:
+    """A turn that fails: what was said to the agent, every difference, what answers a call that had no answer."""
+    yield f"**{verdict_text(turn['verdict'])}**" + (f", asked {code(turn['input'], _WIDE)}" if turn["input"] else "")
+    yield ""
+    found = [one for one in turn["divergences"] if not one.get("note")]
+    for one in found[:_LISTED]:
+        yield f"- {_difference(one)}"
+    if len(found) > _LISTED:
+        yield f"- … and {len(found) - _LISTED:,} more differences"
+    for text in dict.fromkeys(_explanations(turn)):
+        yield ""
+        yield block(text)
+
+
+def _difference(found: Row) -> str:
+    names = {"recorded": side_name(found, "recorded"), "replayed": "now"}
+    sides = ", ".join(f"{names[side]} {text}" for side, text in _sides(found, _WIDE).items())
+    follows = " (follows from the first)" if found.get("follows") else ""
+    return f"{code(found['path'], 200)} {words_of(found)}{follows}" + (f": {sides}" if sides else "")
+
+
+def _explanations(turn: Row) -> Iterable[str]:
+    """Texts of several lines that somebody may paste from."""
+    told = [turn.get("reason"), *(call.get("explanation") for call in turn["calls"])]
+    told += [request.get(name) for request in turn.get("requests", ()) for name in ("explanation", "hint")]
+    return [str(text) for text in told if text and "\n" in str(text)]

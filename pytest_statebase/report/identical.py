@@ -1,0 +1,92 @@
+"""Failures of many sessions that are one and the same difference, told once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ..compare.model import Verdict
+from .grouping import group_of_row, group_of_turn, judged, root_causes
+from .rows import Row
+
+_APART = 3
+"""As many pairs of values at one path are told apart; of more, those that are in one session alone are one entry."""
+
+
+@dataclass(slots=True)
+class Failure:
+    """One reason for which replays do not pass."""
+
+    found: Row | None
+    """The divergence; None where there is none: the plan could not be read, the turn is as it was recorded."""
+    why: str
+    """What there is to say where there is no divergence."""
+    places: list[tuple[Row, Row | None]] = field(default_factory=list)
+    """Replay and turn, in order; no turn where the replay did not begin."""
+    prints: int = 1
+    """How many different pairs of values it stands for."""
+
+    @property
+    def sessions(self) -> int:
+        """In how many replays it is."""
+        return len({id(row) for row, _ in self.places})
+
+    @property
+    def owners(self) -> list[str]:
+        """Who is responsible for them."""
+        return list(dict.fromkeys(str(row["owner"]) for row, _ in self.places if row.get("owner")))
+
+
+def failures(rows: Iterable[Row]) -> list[Failure]:
+    """Why the replays that do not pass do not, by fingerprint, the most frequent first."""
+    found: dict[tuple[str, ...], Failure] = {}
+    for row in rows:
+        if not group_of_row(row).passes:
+            for turn, divergence, why in _reasons(row):
+                key = _key(divergence) if divergence else ("", why)
+                found.setdefault(key, Failure(divergence, why)).places.append((row, turn))
+    told = _folded(list(found.values()))
+    return sorted(told, key=lambda failure: -failure.sessions)
+
+
+def _key(divergence: Row) -> tuple[str, ...]:
+    """A fingerprint knows path, kind and values; a results file of strangers may lack it."""
+    return tuple(str(divergence.get(name)) for name in ("fingerprint", "kind", "path"))
+
+
+def _reasons(row: Row) -> Iterator[tuple[Row | None, Row | None, str]]:
+    """Turn, divergence, words: one of a replay, or one of each turn where turns are isolated."""
+    causes = list(root_causes(row))
+    bad = [(turn, found) for turn, found in causes if not group_of_turn(turn).passes] or causes[:1]
+    yield from ((turn, found, "") for turn, found in bad)
+    if not bad:
+        turn = next((turn for turn in judged(row) if not group_of_turn(turn).passes), None)
+        yield turn, None, _words(row, turn)
+
+
+def _words(row: Row, turn: Row | None) -> str:
+    if turn is None or turn["verdict"] == Verdict.NOT_REPLAYED:
+        return str(row.get("failure") or "the replay did not begin")
+    if turn["verdict"] == Verdict.STALE:
+        return "the prompt moved, and no model recording answers"
+    if turn["verdict"] == Verdict.STILL_FAILING:
+        return "as it was recorded"
+    return str(turn.get("reason") or turn["verdict"]).split("\n", 1)[0]
+
+
+def _folded(found: Sequence[Failure]) -> Iterator[Failure]:
+    """With many single pairs of values at one path as one entry, in the place of the first."""
+    single: dict[tuple[str, ...], list[Failure]] = {}
+    for failure in found:
+        if failure.found is not None and failure.sessions == 1:
+            single.setdefault(_key({**failure.found, "fingerprint": None}), []).append(failure)
+    for failure in found:
+        if failure.found is None or failure.sessions > 1:
+            yield failure
+            continue
+        same = single[_key({**failure.found, "fingerprint": None})]
+        if len(same) <= _APART:
+            yield failure
+        elif same[0] is failure:
+            places = [place for one in same for place in one.places]
+            yield Failure(failure.found, "", places, len(same))
