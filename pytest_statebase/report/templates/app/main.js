@@ -7,7 +7,7 @@ const visits = new Map();
 let entry = null;
 let draws = 0;
 
-function note() {
+function remember() {
   if (entry === null || history.state?.entry !== entry) return;
   const list = document.querySelector("#app .virtual");
   const link = document.activeElement.closest("#app a[href]");
@@ -129,8 +129,8 @@ function watchPrint(plain) {
 function watch() {
   history.scrollRestoration = "manual";
   window.addEventListener("hashchange", onHashChange);
-  window.addEventListener("scroll", note, { capture: true, passive: true });
-  document.addEventListener("focusin", note);
+  window.addEventListener("scroll", remember, { capture: true, passive: true });
+  document.addEventListener("focusin", remember);
   document.addEventListener("keydown", (event) => keys.press(event));
   document.addEventListener("click", (event) => {
     const run = document.querySelector(".run[open]");

@@ -34,10 +34,10 @@ function terms(query) {
 }
 
 function written(found) {
-  return found.map((term) => (term.not ? "-" : "") + (term.key ? term.key + ":" : "") + (term.whole ? quoted(term.value) : term.value)).join(" ");
+  return found.map((term) => (term.not ? "-" : "") + (term.key ? term.key + ":" : "") + (term.whole ? quotedTerm(term.value) : term.value)).join(" ");
 }
 
-const quoted = (text) => '"' + text.replace(/["\\]/g, "\\$&") + '"';
+const quotedTerm = (text) => '"' + text.replace(/["\\]/g, "\\$&") + '"';
 
 function holds(term, one) {
   const sought = term.value.toLowerCase();
@@ -84,5 +84,5 @@ function completions(query) {
   if (!FIELDS[key]) return [];
   const values = new Set(store.index.sessions.flatMap(FIELDS[key]).filter(Boolean));
   return [...values].filter((value) => String(value).toLowerCase().startsWith(begun.toLowerCase())).slice(0, 40)
-    .map((value) => start + not + key + ":" + (WHOLE.has(key) ? value : quoted(String(value))));
+    .map((value) => start + not + key + ":" + (WHOLE.has(key) ? value : quotedTerm(String(value))));
 }
