@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -16,11 +15,7 @@ if TYPE_CHECKING:
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "report"))
 
 
-def missing(what: str) -> None:
-    """Skip, or fail where the browser is part of the promise."""
-    if os.environ.get("STATEBASE_REQUIRE_BROWSER") == "1":
-        pytest.fail(f"{what}, and STATEBASE_REQUIRE_BROWSER=1 asks for the browser tests", pytrace=False)
-    pytest.skip(what)
+from pages import missing
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import missing
+from pages import anchor, missing
 from report_data import all_rows, hostile
-from test_shell_browser import anchor
 
 VIEWS = {
     "overview": "",

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import missing
+from pages import anchor, missing
 from report_data import RUN, all_rows, hostile
-from test_shell_browser import anchor
 
 from pytest_statebase.report.html import write_html
-from pytest_statebase.report.outputs import Run
+from pytest_statebase.report.runs import Run
 
 SESSION = f"#{anchor('refund')}"
 

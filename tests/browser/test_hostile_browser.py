@@ -39,12 +39,13 @@ OWN = {"verdict", "verdicts", "outcome", "facet", "kind", "mode", "fork", "actio
 """Fields whose words are the package's own."""
 
 NOT_OURS = """
-[...document.querySelectorAll('*')].flatMap(e => [
-  ...['IMG', 'IFRAME', 'OBJECT', 'EMBED', 'FORM', 'BASE', 'MARQUEE'].includes(e.tagName.toUpperCase()) ? [e.tagName] : [],
-  ...e.getAttributeNames().filter(n => n.startsWith('on') || ['src', 'srcdoc', 'srcset'].includes(n)).map(n => e.tagName + ' ' + n),
-  ...e.getAttributeNames().filter(n => n === 'href' && !/^(#|data:,$)/.test(e.getAttribute(n))).map(n => e.tagName + ' ' + n),
-  ...['id', 'class', 'for', 'name'].filter(n => /[<>"'`@{]|alert/.test(e.getAttribute(n) || '')).map(n => e.tagName + ' ' + n),
-])
+[...document.querySelectorAll('*')].flatMap(element => element.getAttributeNames().filter(name => {
+  const value = element.getAttribute(name);
+  if (name.startsWith('on') || ['src', 'srcdoc', 'srcset'].includes(name)) return true;
+  if (name === 'href') return !/^(#|data:,$)/.test(value);
+  return ['id', 'class', 'for', 'name'].includes(name) && /[<>"'`@{]|alert/.test(value);
+}).map(name => element.tagName + ' ' + name)).concat(
+  [...document.querySelectorAll('img, iframe, object, embed, form, base')].map(element => element.tagName))
 """
 WIDTHS = "[document.documentElement.scrollWidth, innerWidth]"
 

@@ -7,20 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import anchor
 from report_data import RUN, all_rows, clean, row
 
 from pytest_statebase.report.html import write_html
 from pytest_statebase.report.runs import Run
-from pytest_statebase.report.view import anchors_of
 
 HEADING = "document.activeElement === document.querySelector('#app h1')"
 ADDRESS = "location.hash"
-
-
-def anchor(name: str) -> str:
-    """The address of a session of `all_rows`."""
-    rows = all_rows()
-    return next(at for at, one in zip(anchors_of(rows), rows, strict=True) if f"/{name}." in one["cassette"])
 
 
 def went(page: Any, address: str) -> None:

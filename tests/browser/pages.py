@@ -1,0 +1,23 @@
+"""What the tests in a browser share."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from report_data import all_rows
+
+from pytest_statebase.report.view import anchors_of
+
+
+def missing(what: str) -> None:
+    """Skip, or fail where the browser is part of the promise."""
+    if os.environ.get("STATEBASE_REQUIRE_BROWSER") == "1":
+        pytest.fail(f"{what}, and STATEBASE_REQUIRE_BROWSER=1 asks for the browser tests", pytrace=False)
+    pytest.skip(what)
+
+
+def anchor(name: str) -> str:
+    """The address of a session of `all_rows`."""
+    rows = all_rows()
+    return next(at for at, one in zip(anchors_of(rows), rows, strict=True) if f"/{name}." in one["cassette"])
