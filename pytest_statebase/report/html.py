@@ -23,7 +23,20 @@ if TYPE_CHECKING:
     from .runs import Run
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_SCRIPTS = ("base", "values", "query", "overview", "trend", "session", "turn", "traces", "help", "main")
+_SCRIPTS = (
+    "base",
+    "values",
+    "query",
+    "overview",
+    "trend",
+    "states",
+    "rail",
+    "session",
+    "turn",
+    "traces",
+    "help",
+    "main",
+)
 _STYLES = ("style", "overview", "trend", "session", "turn", "traces")
 _BOOT = 'if ("DecompressionStream" in window) document.documentElement.classList.add("scripted");\n'
 """Before anything is drawn: what is plain is not shown where the script will show more."""

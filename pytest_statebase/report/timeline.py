@@ -28,7 +28,7 @@ def timeline_row(ledger: Ledger, replayed: Collection[int]) -> dict[str, Any]:
     of it, one between turns `after` which.
     `others`: the turns that were not replayed, `{turn, at, actor, why, input, output, calls}`.
     `traces`: what is neither a version nor a turn, `{action, at, actor, turn, calls, why, about}`; `turn` is the one in
-    or after which it happened.
+    which it happened, or after which, where `calls` is missing.
     """
     places = list(_places(ledger.events))
     row: dict[str, Any] = {
@@ -152,7 +152,7 @@ def _traces(ledger: Ledger, places: Sequence[_Place]) -> Iterator[dict[str, Any]
         if trace.action not in _TOLD_ELSEWHERE:
             turn, calls = places[int(trace.id.rpartition("_")[2])]
             told = _told(at=trace.timestamp, actor=trace.actor, why=trace.reasoning, about=_about(trace))
-            yield {"action": trace.action, "turn": turn, **({"calls": calls} if calls else {}), **told}
+            yield {"action": trace.action, "turn": turn, **({} if calls is None else {"calls": calls}), **told}
 
 
 def _about(trace: Trace) -> str | None:

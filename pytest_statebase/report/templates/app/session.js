@@ -1,6 +1,399 @@
-// A session.
+// A session: what became of it, its timeline, the state and the turn at the step that is looked at, and where it can be forked.
+
 async function sessionView(now) {
   const row = await store.session(now.id);
-  if (!row) return h("p", null, "There is no such session in this report.");
-  return h("article", null, h("h1", null, bdi(store.summary(now.id).name)), row.turns.map((turn) => turnPanel(row, turn, now)));
+  if (!row) return h("div", { data: { title: "No such session" } }, h("h1", null, "No such session"), h("p", null, "This report has no session at this address. ", h("a", { href: "#" }, "Overview")));
+  const page = { row, now, id: now.id, summary: store.summary(now.id), steps: stepsOf(row), states: statesOf(row) };
+  page.fork = forkAt(row, page.steps);
+  const element = h("article.replay", { data: { title: page.summary.name } }, sessionHead(page), page.steps.length > 1 ? stage(page) : null);
+  element.arrived = () => { if (page.arrived) page.arrived(); };
+  return element;
 }
+
+// ---- the head ----
+
+function sessionHead(page) {
+  const { row, summary } = page;
+  const group = store.index.groups.find((one) => one.slug === summary.group);
+  return h("header.replay-head", null,
+    h("div.replay-name", null, h("h1", null, bdi(summary.name)), chip(group ? group.name : summary.group, summary.group), failureLinks(page)),
+    row.title ? h("p.replay-title", null, bdi(row.title)) : null,
+    whyItFailed(page),
+    row.gate === "warn" ? h("p.note", null, "gate: warn. What differs here is reported and does not fail the run.") : null,
+    (row.warnings || []).map((text) => h("p.note", { dir: "auto" }, h("span.sign", null, "! "), String(text))),
+    h("dl.facts", null, sessionFacts(page).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))));
+}
+
+function whyItFailed({ row, summary }) {
+  if (row.message) return h("pre.vt.why-box", { class: summary.group, dir: "auto" }, row.message);
+  if (!summary.why) return null;
+  return h("p.why-box", { class: summary.group, dir: "auto" }, summary.why);
+}
+
+function sessionFacts({ row, id }) {
+  const until = row.until === null || row.until === undefined ? null : "turn " + row.until;
+  const calls = Object.entries(row.calls || {}).filter(([, count]) => count).map(([name, count]) => `${number(count)} ${name}`).join(", ");
+  const told = [["session", row.session && bdi(row.session)], ["agent", row.agent && bdi(row.agent)], ["fork", row.fork && bdi(row.fork)], ["until", until], ["mode", row.mode],
+    ["owner", row.owner && bdi(row.owner)], ["plan", bdi(row.cassette)], ["pinned", (row.pinned || []).join(", ")], ["calls", calls],
+    ["took", row.duration_ms ? number(row.duration_ms) + " ms" : null], ["traces", row.versions || row.traces ? h("a", { href: place.with({ session: id }, "traces") }, "all of this session") : null]];
+  return told.filter(([, value]) => value);
+}
+
+// Every turn that fails or could not run, `[session, turn]`, in the order of the report; a session that did not begin has no turn.
+function failingTurns() {
+  return store.index.sessions.filter((one) => one.group === "fail" || one.group === "norun")
+    .flatMap((one) => (one.bad && one.bad.length ? one.bad.map(([turn]) => [one.id, turn]) : [[one.id, null]]));
+}
+
+const failureAddress = ([id, turn]) => "#" + id + (turn === null ? "" : "-" + turn);
+
+// The failure before (-1) or after (1) what is looked at; null where there is none.
+function failureBeside(page, way) {
+  const order = (one) => store.places.get(one[0]) * 1e6 + (one[1] || 0);
+  const turn = page.at === undefined ? page.now.turn : page.steps[page.at].turn && page.steps[page.at].turn.number;
+  const here = order([page.id, turn]);
+  const found = failingTurns().filter((one) => (way > 0 ? order(one) > here : order(one) < here));
+  return found.length ? found[way > 0 ? 0 : found.length - 1] : null;
+}
+
+function failureLinks(page) {
+  const step = (way) => {
+    const found = failureBeside(page, way);
+    if (!found) say(way > 0 ? "No failure after this one" : "No failure before this one");
+    else if (found[0] === page.id && page.goTo) page.goTo(String(found[1]));
+    else place.go(failureAddress(found));
+  };
+  keys.add("j", "next failure", () => step(1), "session");
+  keys.add("k", "failure before", () => step(-1), "session");
+  const many = failingTurns().length;
+  const button = (words, way) => h("button", { type: "button", disabled: !many, on: { click: () => step(way) } }, words);
+  return h("div.replay-tools", null, many ? [button("↑ Previous failure", -1), button("↓ Next failure", 1)] : null, copyButton("Copy link", linkHere));
+}
+
+// What others can open, where the report is known to lie somewhere.
+const linkHere = () => (store.index.url ? String(store.index.url).split("#")[0] + location.hash : location.href);
+
+// ---- the stage: timeline, steps, state, turn ----
+
+function stage(page) {
+  page.parts = { rail: null, steps: null, state: h("section.state-here", { "aria-label": "State here" }), turn: h("div.turn-here") };
+  page.go = (at) => goTo(page, at);
+  page.peek = (at) => drawState(page, at === null ? page.at : at, at !== null);
+  page.goTo = (key) => page.go(page.steps.findIndex((step) => step.key === key));
+  page.at = firstStep(page);
+  page.parts.rail = railOf(page);
+  page.parts.steps = stepList(page);
+  addSessionKeys(page);
+  drawState(page, page.at, false);
+  drawTurn(page);
+  page.arrived = () => {
+    page.parts.rail.show(page.at);
+    page.parts.steps.show(page.at);
+    const panel = page.parts.turn.firstElementChild;
+    if (panel && panel.arrived) panel.arrived();
+    markCall(page);
+  };
+  const { rail, steps, state, turn } = page.parts;
+  return [rail, h("div.looking", null, h("nav.steps", { "aria-label": "Steps" }, steps), state), stateHistory(page), turn];
+}
+
+// What the address names; else the first turn that fails, else the first that is replayed.
+function firstStep({ now, row, steps, fork }) {
+  const find = (key) => steps.findIndex((step) => step.key === key);
+  const named = [now.params.get("at"), now.call && `${now.turn}-c${now.call}`, now.turn && String(now.turn)].filter(Boolean).map(find).find((at) => at >= 0);
+  if (named !== undefined) return named;
+  const bad = row.turns.find(isBad);
+  return Math.max(0, bad ? find(String(bad.turn)) : steps.findIndex((step, at) => at >= fork && step.kind === "turn"));
+}
+
+function goTo(page, wanted) {
+  const at = Math.min(page.steps.length - 1, Math.max(0, wanted));
+  const [old, step] = [page.steps[page.at], page.steps[at]];
+  const { rail, steps, turn } = page.parts;
+  page.at = at;
+  rail.show(at);
+  steps.redraw(page.steps.length);
+  steps.show(at);
+  if (steps.contains(document.activeElement)) steps.querySelector(`[data-row="${at}"]`)?.focus({ preventScroll: true });
+  drawState(page, at, false);
+  if (old.turn !== step.turn || !step.turn) {
+    const held = turn.contains(document.activeElement);
+    drawTurn(page);
+    if (held) rail.querySelector(".track").focus({ preventScroll: true });
+  }
+  markCall(page);
+  history.replaceState(history.state, "", stepAddress(page, step));
+}
+
+// The address of a step: that of its call or turn, where it has one.
+function stepAddress(page, step) {
+  const path = page.id + (step.turn ? "-" + step.turn.number : "") + (step.call ? "-c" + step.call : "");
+  const kept = Object.fromEntries(place.now().params);
+  return place.with({ ...kept, at: step.kind === "turn" || step.kind === "call" ? null : step.key }, path);
+}
+
+function addSessionKeys(page) {
+  const scrubs = (event) => event.target.closest(".track, .steps");
+  const isFree = (event) => scrubs(event) || !event.target.closest("pre, .virtual, [role=group]");
+  const move = (may, to) => (event) => {
+    if (!may(event)) return false;
+    page.go(to());
+    if (!scrubs(event)) say(stepTitle(page, page.steps[page.at]));
+    return true;
+  };
+  const turn = (way) => () => page.steps.findIndex((step) => step.kind === "turn" && step.turn.number === turnBeside(page, way));
+  keys.add("ArrowLeft", "step before", move(isFree, () => page.at - 1), "session");
+  keys.add("ArrowRight", "next step", move(isFree, () => page.at + 1), "session");
+  keys.add("ArrowUp", "step before, on the timeline or in the list", move(scrubs, () => page.at - 1), "session");
+  keys.add("ArrowDown", "next step, on the timeline or in the list", move(scrubs, () => page.at + 1), "session");
+  keys.add("PageUp", "turn before, there", move(scrubs, turn(-1)), "session");
+  keys.add("PageDown", "next turn, there", move(scrubs, turn(1)), "session");
+  keys.add("Home", "first step, there", move(scrubs, () => 0), "session");
+  keys.add("End", "last step, there", move(scrubs, () => page.steps.length - 1), "session");
+  keys.add("f", "fork here", () => forkDialog(page, page.at), "session");
+}
+
+// The number of the turn before or after the one that is looked at; at an end, that one.
+function turnBeside({ steps, at }, way) {
+  const turns = steps.filter((step) => step.kind === "turn");
+  const here = steps[at].turn;
+  const found = way > 0 ? turns.find((step) => steps.indexOf(step) > at) : turns.findLast((step) => steps.indexOf(step) < at && (step.turn !== here));
+  return (found || turns.at(way > 0 ? -1 : 0)).turn.number;
+}
+
+// ---- what a step is in words ----
+
+const oneRow = (value) => (value === undefined || value === null ? "" : textOf(value).slice(0, 300).replace(/\s+/g, " "));
+const turnSide = (turn) => (turn.told ? { input: turn.told.input, ...turn.told.recorded } : turn.other);
+
+// `[sign, title, text, slug]`
+function stepWords(page, step) {
+  const { row } = page;
+  const side = step.turn && turnSide(step.turn);
+  if (step.kind === "turn") return ["▸", "User", oneRow(side.input), ""];
+  if (step.kind === "end") return ["◂", "Agent", oneRow(side.error !== undefined ? side.error : side.output), ""];
+  if (step.kind === "trace") return ["◇", step.trace.action, oneRow(step.trace.about ?? step.trace.why), ""];
+  if (step.kind === "version") return versionWords(page, step.version);
+  if (step.kind === "start") return ["◇", "Start", step.version < 0 ? "no state was recorded" : `version ${row.versions[step.version].v}, the initial state`, ""];
+  if (step.turn.other) return ["•", step.turn.other.calls[step.call - 1], "", ""];
+  const call = step.turn.told.calls[step.call - 1];
+  const [sign, words, slug] = callState({ row, turn: step.turn.told }, call);
+  return [sign, call.label, slug === "ok" ? "" : words, slug];
+}
+
+function versionWords({ row, states }, at) {
+  const version = row.versions[at];
+  const what = at && states[at] !== LOST && states[at - 1] !== LOST ? changesBetween(states[at - 1], states[at]).map(changeText).join(", ") : "";
+  return version.back === undefined ? ["◆", "State v" + version.v, oneRow(what), "state"] : ["↶", `State v${version.v}, back to v${version.back}`, oneRow(what), "state"];
+}
+
+// For people who hear it, and above the state.
+function stepTitle(page, step) {
+  const [, title, text] = stepWords(page, step);
+  const turn = step.turn ? `Turn ${step.turn.number} · ` : "";
+  const calls = step.kind === "call" ? `call ${step.call} of ${(step.turn.told || step.turn.other).calls.length} · ` : "";
+  return turn + calls + title + (text ? `: ${text}` : "");
+}
+
+// ---- the list of steps ----
+
+function stepList(page) {
+  const draw = (at) => {
+    const step = page.steps[at];
+    const here = at === page.at;
+    const [sign, title, text, slug] = stepWords(page, step);
+    const row = h("a.step", { class: `k-${step.kind} ${step.part}`, href: stepAddress(page, step), tabindex: here ? "0" : "-1", "aria-current": here ? "step" : null },
+      h("span.number", null, step.kind === "turn" ? [h("span.sr", null, "Turn "), step.turn.number] : null), h("span.sign", { class: slug, "aria-hidden": "true" }, sign), h("b", null, bdi(title)), h("span.said", { dir: "auto" }, text));
+    row.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      page.go(at);
+    });
+    row.addEventListener("pointerenter", () => page.peek(at));
+    return row;
+  };
+  const list = virtualList(page.steps.length, 26, draw);
+  list.addEventListener("pointerleave", () => page.peek(null));
+  return list;
+}
+
+// ---- the state at a step ----
+
+function drawState(page, at, isPeek) {
+  const { row, states, steps, parts } = page;
+  const step = steps[at];
+  const version = row.versions && row.versions[step.version];
+  parts.state.classList.toggle("peek", isPeek);
+  parts.state.replaceChildren(
+    h("header", null, h("span.dim", null, `${isPeek ? "Looking at step" : "Step"} ${at + 1} of ${steps.length}`), h("h2", null, bdi(stepTitle(page, step))),
+      h("button", { type: "button", on: { click: () => forkDialog(page, at) } }, "Fork here")),
+    version ? h("p.dim", null, versionFacts(page, step.version), version.why ? [": ", h("q", { dir: "auto" }, version.why)] : null) : null,
+    stateBody(page, step),
+    replayedState(page, step) || "");
+}
+
+function versionFacts({ row }, at) {
+  const version = row.versions[at];
+  const where = version.turn !== null ? `made in turn ${version.turn}` : version.after !== undefined ? `made after turn ${version.after}` : "the initial state";
+  const back = version.back === undefined ? null : `rolled back to version ${version.back}`;
+  return [[h("b", null, "Version " + version.v), where, back, version.at, version.actor && ["by ", bdi(version.actor)]].filter(Boolean).map((part, i) => (i ? [" · ", part] : part))];
+}
+
+function stateBody({ row, states }, { version }) {
+  if (version < 0) return h("p.void", null, row.versions ? "No state is known here." : "These results do not tell the states of the session.");
+  const [old, now] = [version ? states[version - 1] : LOST, states[version]];
+  if (now === LOST) return h("p.void", null, "This state is too long for the report; the cassette has it in full.");
+  const name = (at) => "version " + row.versions[at].v;
+  const differs = old !== LOST && !same(old, now);
+  const sides = differs ? [{ name: name(version - 1), value: old, cls: "old" }, { name: name(version), value: now, cls: "new" }] : [{ name: name(version), value: now }];
+  return h("div", null, version && old !== LOST ? h("p.dim", null, differs ? `with what differs from ${name(version - 1)}` : `the same as ${name(version - 1)}`) : null,
+    valueTable(sides, { unified: true, path: "state", open: oneLine(now).length < 2000 }));
+}
+
+// At the end of a turn the replay's own state is known as well.
+function replayedState(page, step) {
+  const turn = step.kind === "end" && step.turn.told;
+  if (!turn || !turn.replayed) return null;
+  if (turn.replayed.same || (turn.replayed.state !== undefined && same(turn.replayed.state, turn.recorded.state))) return h("p.dim", null, "The replay ends this turn with the same state.");
+  if (turn.replayed.state === undefined || turn.recorded.state === undefined) return null;
+  return h("div", null, h("p.dim", null, "The replay ends this turn with another state:"),
+    valueTable([{ name: "recorded", value: turn.recorded.state, cls: "old" }, { name: "replayed", value: turn.replayed.state, cls: "new" }], { unified: true, path: "state" }));
+}
+
+// ---- the turn at a step ----
+
+function drawTurn(page) {
+  const step = page.steps[page.at];
+  const { turn } = page.parts;
+  if (!step.turn) turn.replaceChildren(eventPanel(page, step));
+  else if (step.turn.told) turn.replaceChildren(turnPanel(page.row, step.turn.told, { ...page.now, turn: step.turn.number, call: step.call || null }));
+  else turn.replaceChildren(otherPanel(page, step.turn));
+}
+
+// The call of the step is marked in the panel of its turn.
+function markCall(page) {
+  const step = page.steps[page.at];
+  for (const old of page.parts.turn.querySelectorAll(".at-step")) old.classList.remove("at-step");
+  if (step.kind === "call") document.getElementById(`${page.id}-${step.turn.number}-c${step.call}`)?.classList.add("at-step");
+}
+
+function eventPanel(page, step) {
+  return h("section.panel", { "aria-label": "Between turns" }, h("h2", null, bdi(stepTitle(page, step))),
+    h("p.dim", null, step.kind === "start" ? "Nothing was said yet." : "It happened between turns: no input asked for it."));
+}
+
+// A turn that was not replayed: what was recorded, in short.
+function otherPanel(page, { number: turn, other, part }) {
+  const id = `${page.id}-${turn}`;
+  const side = (name, value) => (value === undefined ? null : h("section.part", null, h("h3", null, name), h("div.texts", null, textSide({ name: name === "Input" ? "user" : "production", value }, null))));
+  return h("section.panel", { id, "aria-label": "Turn " + turn, tabindex: "-1" },
+    h("header.panel-head", null, h("h2", null, h("a", { href: "#" + id }, "Turn " + turn)), h("span.chip.past", null, part === "cut" ? "partly before the fork" : "recorded, not replayed"),
+      h("span.dim.facts-line", null, [other.at, other.actor && "by " + other.actor].filter(Boolean).join(" · "))),
+    side("Input", other.input),
+    other.calls.length ? h("section.part", null, h("h3", null, plural(other.calls.length, "call")), h("ol.call-list", null, other.calls.map((tool, at) => h("li.call-item", { id: `${id}-c${at + 1}`, tabindex: "-1" }, code(tool))))) : null,
+    side("Output", other.output), side("Reasoning", other.why));
+}
+
+// ---- state history ----
+
+const HISTORY = 200;
+const HISTORY_HEAD = ["Version", "Made", "Why", "What changed", "Fork"];
+
+function stateHistory(page) {
+  const versions = page.row.versions || [];
+  if (!versions.length) return null;
+  const body = h("tbody", null, versions.slice(0, HISTORY).map((_, at) => versionRow(page, at)));
+  const more = versions.length > HISTORY && h("button", { type: "button", on: { click: () => { append(body, versions.slice(HISTORY).map((_, at) => versionRow(page, HISTORY + at))); more.remove(); } } }, `Show all ${number(versions.length)} versions`);
+  const table = h("table.grid.history", null, h("thead", null, h("tr", null, HISTORY_HEAD.map((name) => h("th", { scope: "col" }, name)))), body);
+  return h("details.state-history", { open: versions.length < 6 }, h("summary", null, h("h2", null, "State history"), h("span.dim", null, " " + plural(versions.length, "version"))), table, more);
+}
+
+function versionRow(page, at) {
+  const version = page.row.versions[at];
+  const step = page.steps.findIndex((one) => one.version === at);
+  const turn = version.turn ?? version.after;
+  const made = turn === undefined || turn === null ? "at the start" : [version.turn === null ? "after " : "in ", h("a", { href: `#${page.id}-${turn}` }, "turn " + turn)];
+  const go = h("a", { href: stepAddress(page, page.steps[step]), on: { click: (event) => { event.preventDefault(); page.go(step); } } }, "Version " + version.v);
+  return h("tr", null, h("th", { scope: "row" }, go, version.back === undefined ? null : h("span.dim", null, ` ↶ back to ${version.back}`)),
+    h("td", null, made, version.actor ? [" by ", bdi(version.actor)] : null, version.at ? h("small", null, " " + version.at) : null), h("td", { dir: "auto" }, version.why || ""),
+    h("td", null, whatChanged(page, at)), h("td", null, h("button", { type: "button", "aria-label": `Fork here, at version ${version.v}`, on: { click: () => forkDialog(page, step) } }, "Fork here")));
+}
+
+function whatChanged({ states }, at) {
+  if (!at) return h("span.dim", null, "the first state");
+  if (states[at] === LOST || states[at - 1] === LOST) return h("span.dim", null, "too long for the report");
+  const found = changesBetween(states[at - 1], states[at]);
+  const told = found.slice(0, 3).map((one) => h("div", null, code(changeText(one).slice(0, 200))));
+  return found.length ? [told, found.length > 3 ? h("span.dim", null, `and ${found.length - 3} more`) : null] : h("span.dim", null, "nothing");
+}
+
+// ---- fork here ----
+
+// Where a step can be forked: before its turn, or at its version. `{point, first}`: as `--statebase-fork` takes it, and the first turn that is
+// replayed then, null where none is left.
+function forkPoint({ row, steps }, at) {
+  const step = steps[at];
+  const isVersion = (step.kind === "version" || step.kind === "start") && step.version >= 0;
+  if (isVersion) return { point: "version " + row.versions[step.version].v, first: turnAfter(steps, at) };
+  if (step.kind === "start") return { point: "version 0", first: turnAfter(steps, at) };
+  if (step.turn) return { point: "turn " + step.turn.number, first: step.turn.number };
+  const first = turnAfter(steps, at);
+  return { point: first === null ? null : "turn " + first, first };
+}
+
+function forkDialog(page, at) {
+  const { point, first } = forkPoint(page, at);
+  const isLast = first === null;
+  const close = () => dialog.close();
+  const dialog = h("dialog.fork-here", { "aria-labelledby": "fork-title", on: { close: () => dialog.remove(), click: (event) => event.target === dialog && close() } },
+    h("div", null, h("header", null, h("h2", { id: "fork-title" }, isLast ? "Nothing follows" : "Fork at " + point), h("button.quiet", { type: "button", "aria-label": "Close", on: { click: close } }, "✕")),
+      isLast ? h("p", null, "No turn was recorded after this: there is nothing to replay from here.") : forkTexts(page, point, first, at)));
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function forkTexts(page, point, first, at) {
+  const { row } = page;
+  const given = { point, until: row.until !== null && row.until < first ? "end" : null, mode: row.mode === "isolated" ? row.mode : null, agent: row.agent_given ? row.agent : null };
+  const last = given.until || row.until === null ? page.steps.findLast((step) => step.kind === "turn").turn.number : row.until;
+  const text = (title, made) => h("section", null, h("header", null, h("h3", null, title), copyButton("Copy", made, { "aria-label": `Copy ${title.toLowerCase()}` })), h("pre.vt", { tabindex: "0" }, h("code", null, made)));
+  return [h("p", null, `The session as it stood ${point.startsWith("turn") ? "before" : "at"} ${point}; then the agent under test replays `, first === last ? `turn ${first}` : `turns ${first} to ${last}`, "."),
+    isCutShort(page, at) ? h("p.note", null, `The turn went on after ${point}: what it did then is no part of the fork. Fork at its beginning to replay all of it.`) : null,
+    text("Command", forkCommand(row, given)), text("Test", forkTest(row, given))];
+}
+
+// Whether something happens in the turn after the step that later turns may need.
+function isCutShort({ steps }, at) {
+  const step = steps[at];
+  return step.kind === "version" && step.turn !== null && steps.some((one, i) => i > at && one.turn === step.turn && one.kind !== "end");
+}
+
+function forkCommand(row, { point, until, mode, agent }) {
+  const options = [["fork", point], ["until", until], ["mode", mode], ["agent", agent]].filter(([, value]) => value);
+  return ["pytest", shellQuoted(row.cassette.replace(/^-/, "./-")), ...options.map(([name, value]) => `--statebase-${name}=${shellQuoted(value)}`)].join(" ");
+}
+
+// One word for a POSIX shell; what has no shape of its own is written out, so that nothing unseen is pasted.
+function shellQuoted(text) {
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  if (text.search(UNSEEN) < 0) return "'" + text.replaceAll("'", "'\\''") + "'";
+  return "$'" + text.replace(/[\\']/g, "\\$&").replace(UNSEEN, shellBytes) + "'";
+}
+
+// The bytes of a character; those that a file name has which is no text are lone surrogates, as Python reads them.
+function shellBytes(character) {
+  const unit = character.codePointAt(0);
+  const bytes = unit >= 0xdc80 && unit <= 0xdcff ? [unit - 0xdc00] : new TextEncoder().encode(character);
+  return Array.from(bytes, (byte) => "\\x" + byte.toString(16).padStart(2, "0")).join("");
+}
+
+function forkTest(row, { point, until, mode, agent }) {
+  const name = row.cassette.split("/").at(-1).replace(/\.session\.yaml$/, "");
+  const session = row.cassette.endsWith(".session.yaml") ? row.cassette : row.session;
+  const marker = [pyQuoted(session), "fork=" + pyQuoted(point), until && "until=" + pyQuoted(until)].filter(Boolean).join(", ");
+  const given = [agent && "agent=" + pyQuoted(agent), mode && "mode=" + pyQuoted(mode)].filter(Boolean).join(", ");
+  const test = `${name}_from_${point}`.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_+|_+$/g, "");
+  return `import pytest\n\n\n@pytest.mark.statebase(${marker})\ndef test_${test}(statebase_replay):\n    result = statebase_replay(${given})\n    assert result.passed, result.failure\n`;
+}
+
+const pyQuoted = (text) => '"' + String(text).replace(/[\\"]/g, "\\$&").replace(UNSEEN, escaped) + '"';

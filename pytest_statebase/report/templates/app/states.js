@@ -1,0 +1,124 @@
+// A session as steps, and its state at each of them.
+
+// A state of which the report holds the beginning alone.
+const LOST = Symbol("lost");
+
+// The state at each version: the first is there in whole, of the others what changed.
+function statesOf(row) {
+  let state;
+  return (row.versions || []).map((version) => {
+    if (!version.patch) state = version.state;
+    else for (const [path, ...value] of version.patch) state = patched(state, path, value);
+    return state;
+  });
+}
+
+// A value with what stands at a path exchanged, or taken out where there is no new value. What did not change is shared.
+function patched(value, path, found) {
+  if (!path.length) return found[0];
+  if (value === LOST || value === null || typeof value !== "object" || isCut(value)) return LOST;
+  const [key, ...rest] = path;
+  const made = Array.isArray(value) ? [...value] : { ...value };
+  if (!rest.length && !found.length) {
+    delete made[key];
+    return made;
+  }
+  const inner = patched(made[key], rest, found);
+  if (inner === LOST) return LOST;
+  // Assignment would take the key `__proto__` for something else.
+  return Object.defineProperty(made, key, { value: inner, enumerable: true, configurable: true, writable: true });
+}
+
+// What differs between two states: `[path, old, new]`, undefined for what is not there.
+function changesBetween(old, now, path = "", found = []) {
+  if (same(old, now)) return found;
+  const inside = old !== undefined && now !== undefined && shapes([old, now]);
+  if (inside) for (const [key, [was, is]] of children(inside)) changesBetween(was, is, childPath(path, key), found);
+  else found.push([path, old, now]);
+  return found;
+}
+
+const changeText = ([path, old, now]) => `${path ? path + ": " : ""}${old === undefined ? "" : oneLine(old) + " → "}${now === undefined ? "(gone)" : oneLine(now)}`;
+
+// ---- steps ----
+
+// Everything that happened, in order: `{key, kind, turn, part, version}`. kind: `start`, `turn`, `call`, `version`, `trace`, `end` (of a turn).
+// turn: `{number, part, told, other}`, told as the row has it where it was to be replayed, else other. version: the position in `versions` of
+// the one that holds after the step. A call has its number in `call`, a trace itself in `trace`.
+function stepsOf(row) {
+  const marks = marksOf(row);
+  const steps = [];
+  let version = -1;
+  const add = (step, turn) => steps.push({ ...step, turn, part: turn ? turn.part : "prefix", version });
+  const pass = (list, calls, turn) => {
+    while (list.length && list[0].calls <= calls) {
+      const { at, trace } = list.shift();
+      if (!trace) version = at;
+      add(trace ? { kind: "trace", trace, key: "trace" + at } : { kind: "version", key: "v" + row.versions[at].v }, turn);
+    }
+  };
+  const [first] = row.versions || [];
+  if (first && first.turn === null && first.after === undefined) version = marks.get(0).shift().at;
+  add({ kind: "start", key: "start" }, null);
+  pass(marks.get(0) || [], Infinity, null);
+  for (const turn of turnsOf(row)) turnSteps(turn, marks.get(turn.number) || [], add, pass);
+  return cutAtFork(row, steps);
+}
+
+function turnSteps(turn, marks, add, pass) {
+  const calls = turn.told ? turn.told.calls : turn.other.calls;
+  let recorded = 0;
+  add({ kind: "turn", key: String(turn.number) }, turn);
+  calls.forEach((call, at) => {
+    pass(marks, recorded, turn);
+    add({ kind: "call", key: `${turn.number}-c${at + 1}`, call: at + 1 }, turn);
+    if (turn.other || call.recorded) recorded++;
+  });
+  pass(marks, Number.MAX_VALUE, turn);
+  add({ kind: "end", key: turn.number + "-end" }, turn);
+  pass(marks, Infinity, null);
+}
+
+// Versions and other traces by the turn in which they were made, or after which; 0 is before the first.
+function marksOf(row) {
+  const all = [
+    ...(row.versions || []).map((one, at) => ({ at, turn: one.turn ?? one.after ?? 0, calls: one.turn === null ? Infinity : one.calls || 0 })),
+    ...(row.traces || []).map((trace, at) => ({ at, trace, turn: trace.turn ?? 0, calls: trace.calls ?? Infinity })).filter(({ trace }) => trace.action !== "session.created"),
+  ];
+  const marks = new Map(all.map((one) => [one.turn, []]));
+  for (const one of all) marks.get(one.turn).push(one);
+  for (const list of marks.values()) list.sort((a, b) => a.calls - b.calls);
+  return marks;
+}
+
+function turnsOf(row) {
+  const others = (row.others || []).map((other) => ({ number: other.turn, part: "prefix", other }));
+  const told = row.turns.map((turn) => ({ number: turn.turn, part: turn.replayed ? "replayed" : turn.beyond_until ? "beyond" : "stopped", told: turn }));
+  return [...others, ...told].sort((a, b) => a.number - b.number);
+}
+
+// What a fork in the middle of a turn leaves out of it is neither its past nor replayed.
+function cutAtFork(row, steps) {
+  const fork = forkAt(row, steps);
+  const cut = fork > 0 && steps[fork - 1].turn;
+  steps.forEach((step, at) => {
+    if (at < fork) return;
+    if (!step.turn) step.part = steps[at - 1].part;
+    else if (step.turn === cut && cut.other) step.part = "cut";
+  });
+  return steps;
+}
+
+// The position of the first step after the fork.
+function forkAt(row, steps) {
+  const [kind, number] = String(row.fork).split(" ");
+  if (kind === "turn") return Math.max(0, steps.findIndex((step) => step.key === number));
+  const isThere = (step) => (step.kind === "version" || step.kind === "start") && step.version >= 0 && row.versions[step.version].v === +number;
+  return Math.max(0, steps.findLastIndex(isThere)) + 1;
+}
+
+// The first turn that a fork at a step replays, null where none is left.
+function turnAfter(steps, at) {
+  const next = steps.find((step, i) => step.kind === "turn" && i > at);
+  return next ? next.turn.number : null;
+}
