@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ledger import Ledger, Turn
 from ..values import ABSENT
-from ..wire.exchange import Exchange
+from ..wire.exchange import Exchange, Request
 from .groups import Group as Group
 from .groups import Verdict as Verdict
 
@@ -188,6 +188,10 @@ class ReplayedRequest:
     """For a miss: what to do, a line each."""
     differences: Sequence[Difference] = ()
     """For a miss: from the recorded request that is most like it, at the same address."""
+    asked: Request | None = None
+    """What was sent, without its secrets; None where `exchange` has just that."""
+    exchange: Exchange | None = None
+    """What answered it; for a miss, the recorded one that is most like it."""
 
 
 @dataclass(slots=True)

@@ -23,9 +23,12 @@ def value_limit(rows: Sequence[Row]) -> int:
 def _values(row: Row) -> int:
     """About how many values of any length a row has."""
     turns = [turn for turn in row["turns"] if not (turn["replayed"] or {}).get("same")]
-    return sum(8 + 4 * len(turn["calls"]) + 2 * len(turn["divergences"]) for turn in turns) + len(
-        row.get("versions", ())
-    )
+    told = sum(8 + 4 * len(turn["calls"]) + 2 * len(turn["divergences"]) + _messages(turn) for turn in turns)
+    return told + len(row.get("versions", ()))
+
+
+def _messages(turn: Row) -> int:
+    return sum(4 + len(request.get("asked", {}).get("messages", ())) for request in turn.get("requests", ()))
 
 
 def cut_values(row: Row, limit: int) -> Row:
@@ -46,6 +49,8 @@ def _turn(turn: Row, limit: int) -> Row:
         if turn.get(side):
             made[side] = {key: cut_value(value, limit) for key, value in turn[side].items()}
     made["calls"] = [_call(call, limit) for call in turn["calls"]]
+    if "requests" in turn:
+        made["requests"] = [_request(request, limit) for request in turn["requests"]]
     made["divergences"] = [
         {key: cut_value(value, limit) if key in _SIDES else value for key, value in found.items()}
         for found in turn["divergences"]
@@ -59,6 +64,19 @@ def _call(call: Row, limit: int) -> Row:
         **call,
         **{side: {key: cut_value(value, limit) for key, value in told.items()} for side, told in sides.items()},
     }
+
+
+def _request(request: Row, limit: int) -> Row:
+    made = dict(request)
+    for side in ("asked", "recorded", "answer"):
+        if side in made:
+            made[side] = {key: _said(key, value, limit) for key, value in made[side].items()}
+    return made
+
+
+def _said(key: str, value: Any, limit: int) -> Any:
+    is_talk = key == "messages" and isinstance(value, list)
+    return [cut_value(message, limit) for message in value] if is_talk else cut_value(value, limit)
 
 
 def _version(version: Row, limit: int) -> Row:

@@ -128,7 +128,7 @@ def _turn(turn: TurnResult, reads: Collection[str]) -> Row:
         row["beyond_until"] = True
     if turn.known or turn.expired:
         row |= known_row(turn)
-    requests = [] if replayed is None else turn_requests(replayed)
+    requests = [] if replayed is None else turn_requests(replayed, short=unchanged)
     if unchanged:  # of which nobody needs more than the page counts
         requests = [request for request in requests if is_write(request)]
     if requests:

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qsl
 
-from .exchange import Request, header_of
+from .exchange import Request, Response, header_of
 
 Kind: TypeAlias = Literal["none", "json", "lines", "form", "multipart", "text", "bytes"]
 _JSON = re.compile(r"(?:application|text)/(?:[\w.+-]+\+)?json\b")
@@ -54,9 +54,9 @@ def query_of(request: Request) -> dict[str, Any]:
     return fields(request.query) if "?" in request.url else {}
 
 
-def body_of(request: Request) -> Body:
+def body_of(message: Request | Response) -> Body:
     """JSON and forms as their fields, also where no header says what they are; else a text, or bytes."""
-    return _body(request.body, request.header("content-type") or "") if request.body else Body("none", None)
+    return _body(message.body, message.header("content-type") or "") if message.body else Body("none", None)
 
 
 def _body(data: bytes, content_type: str) -> Body:

@@ -113,7 +113,8 @@ class Network:
         self.secrets = all_known(self.secrets, request)
         asked = self.own_id(request)
         clean = redacted(asked, self.secrets)
-        entry = ReplayedRequest(clean.method, clean.address, run.turn.number, model=self.web.hosts.is_model(clean))
+        is_model = self.web.hosts.is_model(clean)
+        entry = ReplayedRequest(clean.method, clean.address, run.turn.number, model=is_model, asked=clean)
         run.observed.requests.append(entry)
         anew = self._is_asked_anew(entry.model) and not run.over
         if (self.web.reuse or anew) and (kept := self._kept(clean, entry, run)) is not None:
@@ -165,6 +166,7 @@ class Network:
 
     def _given(self, found: Found, entry: ReplayedRequest, run: Ongoing) -> Answer:
         entry.renamed = found.renamed
+        _beside(entry, found.exchange)
         if self.ids.renames:
             run.observed.renames = self.ids.renames
         self._learn(found.exchange.answer)  # what the agent made up itself is none of it
@@ -189,8 +191,8 @@ class Network:
         run.wait_for(keeper, budget.LONGEST_TRY)
         return Live(keeper, again)
 
-    def keep(self, exchange: Exchange, run: Ongoing) -> None:
-        """Keep a live exchange, without its secrets, for whoever accepts what this run did."""
+    def keep(self, exchange: Exchange, run: Ongoing) -> Exchange:
+        """Keep a live exchange, without its secrets, for whoever accepts what this run did. Returns what was kept."""
         exchange = redacted_exchange(replace(exchange, request=self.own_id(exchange.request)), self.secrets)
         with self.lock:
             run.observed.exchanges.append(exchange)
@@ -200,6 +202,7 @@ class Network:
             elif self.pending is not None:
                 # Whether that was the agent's own doing, only the end of its turn shows.
                 run.when_done(partial(self._keep, exchange, run, let_go=True))
+        return exchange
 
     def _keep(self, exchange: Exchange, run: Ongoing, *, let_go: bool = False) -> None:
         try:
@@ -209,7 +212,7 @@ class Network:
             run.fatal = run.fatal or error
 
     def _missed(self, clean: Request, missed: Missed, entry: ReplayedRequest, run: Ongoing) -> UnrecordedCall:
-        entry.unrecorded, entry.differences = True, missed.differences
+        entry.unrecorded, entry.differences, entry.exchange = True, missed.differences, missed.nearest
         entry.explanation = explain(missed, clean, run.turn.number)
         if entry.model:
             entry.explanation = self._explain_model(clean, missed, entry, run)
@@ -223,7 +226,7 @@ class Network:
         if not known:
             run.observed.stale = "no model call of the session is recorded"
             return run.observed.stale
-        found = None if missed.reason == "used up" else self._difference(known, clean)
+        found = None if missed.reason == "used up" else self._difference(known, clean, entry)
         if not found:
             return entry.explanation or ""
         if found.only_prompt:
@@ -231,7 +234,7 @@ class Network:
             return run.observed.stale
         return f"no model recording answers: {found.text()}"
 
-    def _difference(self, known: list[Exchange], clean: Request) -> ModelDifference | None:
+    def _difference(self, known: list[Exchange], clean: Request, entry: ReplayedRequest) -> ModelDifference | None:
         """How a request differs from the nearest of the model calls that are known; None where none is near."""
         requests = [redacted(one.request) for one in known]
         derived = any(one.derived is not None for one in known)
@@ -239,6 +242,7 @@ class Network:
         if closest is None:
             return None
         one = next(one for one, request in zip(known, requests, strict=True) if request is closest)
+        entry.exchange = replace(one, request=closest)
         if one.derived is None:
             return difference(closest, clean, rules=self.rules, alike=self.made_up)
         parts = told_parts(replace(one, request=closest), clean, self.rules)
@@ -270,7 +274,14 @@ class _Keeper:
             return
         latency = round((time.perf_counter() - self.began) * 1000)
         exchange = Exchange(self.request, answer, run.turn.number, at=self.at, latency_ms=latency)
-        self.network.keep(exchange, run)
+        _beside(self.entry, self.network.keep(exchange, run))
+
+
+def _beside(entry: ReplayedRequest, exchange: Exchange) -> None:
+    """Tell what answered. A request that says just what the recorded one says is not kept twice."""
+    entry.exchange = exchange
+    if entry.asked is not None and (entry.asked.url, entry.asked.body) == (exchange.request.url, exchange.request.body):
+        entry.asked = None
 
 
 def _stopped(run: Ongoing, why: str) -> UnrecordedCall:

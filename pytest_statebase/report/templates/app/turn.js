@@ -51,7 +51,7 @@ function panelHead(told, paint) {
     turn.beyond_until ? chip("beyond until", "norun") : chip(turn.verdict, groupOfTurn(turn)),
     (turn.known || []).map((entry) => known(entry, "")), (turn.expired || []).map((entry) => known(entry, ", expired")),
     h("span.dim.facts-line", null, turnFacts(turn).join(" · ")),
-    h("div.tools", null, isKept(turn) ? null : sidesChoice(paint), isBad(turn) ? copyButton("Copy for a coding agent", () => briefText(told)) : null));
+    h("div.tools", null, isKept(turn) || !turn.replayed ? null : sidesChoice(paint), isBad(turn) ? copyButton("Copy for a coding agent", () => briefText(told)) : null));
 }
 
 const isBad = (turn) => ["fail", "norun"].includes(groupOfTurn(turn)) && !turn.beyond_until;
@@ -109,9 +109,9 @@ function followWords(told, found) {
 function difference(told, found, role, after) {
   const word = found.note ? "note" : found.kind === "expect" ? "expect" : role;
   return h("li", { id: `${told.id}-d-${found.fingerprint}`, class: word || null, tabindex: "-1" },
-    h("div.what", null, word ? h("span.role", null, word) : null, h("span.facet", null, found.facet), " ", code(found.path, { class: "path" }), " ",
-      h("span.words", { dir: "auto" }, sentence(found))),
-    differingValues(told, found), differenceTools(told, found), after.length ? followers(told, after, "it") : null);
+    h("div.what", null, word ? h("span.role", null, word) : null, h("a.path", { href: `#${told.id}-d-${found.fingerprint}` }, code(found.path)),
+      h("span.words", { dir: "auto" }, sentence(found)), differenceTools(found)),
+    differingValues(told, found), after.length ? followers(told, after, "it") : null);
 }
 
 // Both values, but where the words say it all or the text stands below.
@@ -119,15 +119,14 @@ function differingValues(told, found) {
   if (found.kind === "text" || (["moved", "reordered"].includes(found.kind) && found.detail)) return null;
   const sides = [["recorded", found.baseline && found.facet !== "http" ? "accepted" : "production", "old"], ["replayed", "now", "new"]];
   const there = sides.filter(([side]) => side in found).map(([side, name, cls]) => ({ name, cls, value: found[side] }));
-  return there.length ? valueTable(there, { unified: isUnified() || there.every((side) => oneLine(side.value).length < 60), path: found.path }) : null;
+  return there.length ? valueTable(there, { unified: isUnified(), path: found.path }) : null;
 }
 
-function differenceTools(told, found) {
+function differenceTools(found) {
   const entry = () => `- {fingerprint: ${found.fingerprint}, until: ${inAMonth()}, ticket: ""}`;
   return h("div.tools", null,
     found.kind === "expect" ? null : copyButton("Copy as ignore rule", ignoreRule(found.path), { title: "An item for `ignore` of the plan" }),
-    found.note ? null : copyButton("Copy as known", entry, { title: "An entry for `known` of the plan" }),
-    h("a", { href: `#${told.id}-d-${found.fingerprint}` }, "Link"));
+    found.note ? null : copyButton("Copy as known", entry, { title: "An entry for `known` of the plan" }));
 }
 
 const inAMonth = () => new Date(Date.now() + 30 * 86400000).toISOString().slice(0, 10);
@@ -163,8 +162,9 @@ function sidesPart(told, key) {
   if (equal) sides = [{ ...sides[0], name: sides.map((side) => side.name).join(" and "), cls: null }];
   const shown = valuesBeside(sides, { unified: isUnified(), path: key, at: pathLink(told) });
   if (key === "output" || key === "error") return h("section.part", null, h("h3", null, TITLES[key]), shown);
-  const differs = told.turn.divergences.some((found) => found.facet === key && !found.note);
-  return h("details.part", { open: differs }, h("summary", null, h("h3", null, TITLES[key]), h("span.dim", null, equal ? sides.length && told.turn.replayed ? " the same" : "" : " differs")), shown);
+  const judged = told.turn.divergences.some((found) => found.facet === key && !found.note);
+  const words = !told.turn.replayed ? "" : equal ? "the same" : judged ? "differs" : "differs, which does not count";
+  return h("details.part", { open: judged }, h("summary", null, h("h3", null, TITLES[key]), " ", h("span.dim", null, words)), shown);
 }
 
 // A link from a row of a tree to the difference that speaks of it.
@@ -219,11 +219,14 @@ function callItem(told, call, position) {
   const [sign, words, slug] = callState(told, call);
   const id = `${told.id}-c${position}`;
   const agent = (call.replayed && call.replayed.agent) || (call.recorded && call.recorded.agent);
-  const head = [h("span.sign", { class: slug, "aria-hidden": "true" }, sign), code(call.label, { class: "label" }), agent ? h("span.dim", null, "by ", bdi(agent)) : null,
+  const head = [h("span.sign", { class: slug, "aria-hidden": "true" }, sign), code(callName(call), { class: "label" }), agent ? h("span.dim", null, "by ", bdi(agent)) : null,
     h("span.state", { class: slug }, words), answerWords(call), h("span.dim", null, call.reads ? "read" : "write")];
-  return h("li.call-item", { id, class: slug, tabindex: "-1" }, h("details", { open: slug === "fail" || slug === "review" }, h("summary", null, head),
-    callBody(told, call), h("div.tools", null, h("a", { href: "#" + id }, "Link"))));
+  return h("li.call-item", { id, class: slug, tabindex: "-1" }, h("details", { open: slug === "fail" || slug === "review" }, h("summary", null, head), callBody(told, call)),
+    h("a.anchor", { href: "#" + id, "aria-label": `Link to call ${position}` }, "#"));
 }
+
+// A call with another tool in its place is named by both.
+const callName = (call) => (call.recorded?.tool && call.replayed ? `${call.recorded.tool} → ${call.tool}` : call.label);
 
 function answerWords(call) {
   if (!call.replayed) return null;
@@ -234,24 +237,23 @@ function answerWords(call) {
 }
 
 function callBody(told, call) {
-  const sides = told.names.map(([side, name, cls]) => ({ name, cls, ...callSide(call, side) }));
+  const sides = told.names.filter(([side]) => call[side]).map(([side, name, cls]) => ({ name, cls, ...callSide(call, side) }));
   const path = callPath(call);
   const options = { unified: isUnified(), at: pathLink(told) };
   const part = (title, key) => {
     const values = sides.map((side) => ({ name: side.name, cls: side.cls, value: side[key] }));
     if (values.every((one) => one.value === undefined)) return null;
     const equal = allSame(values.map((one) => one.value));
-    return h("div.call-part", null, h("h4", null, title), valueTable(equal ? [{ ...values[0], cls: null }] : values, { ...options, path: `${path}.${key}` }));
+    const who = equal && told.turn.replayed ? h("span.dim", null, values.map((one) => one.name).join(" and ")) : null;
+    return h("div.call-part", null, h("h4", null, title, " ", who), valueTable(equal ? [{ ...values[0], cls: null }] : values, { ...options, path: `${path}.${key}` }));
   };
   return [part("Arguments", "arguments"), part("Result", "result"), part("Raised", "error"), call.explanation ? h("pre.vt.explain", { dir: "auto" }, call.explanation.trim()) : null];
 }
 
 // A side of a call; one that is the same as another is that one.
 function callSide(call, side) {
-  const made = call[side];
-  if (!made) return {};
-  if (!made.same) return made;
-  return side === "replayed" ? call.recorded || {} : callSide(call, "replayed");
+  if (!call[side].same) return call[side];
+  return side === "replayed" ? call.recorded : callSide(call, "replayed");
 }
 
 // ---- requests ----
@@ -268,9 +270,80 @@ function requestItem(told, request) {
   const explanation = [request.explanation, request.hint].filter(Boolean).join("\n");
   const from = request.from_turn !== undefined ? `, turn ${request.from_turn}` : "";
   const head = [h("span.sign", { class: bad ? "fail" : "ok", "aria-hidden": "true" }, bad ? "✕" : "✓"), code(`${request.method} ${request.address}`, { class: "label" }),
-    h("span.dim", null, request.flags?.includes("model") ? "model call" : "request"),
+    h("span.dim", null, [request.flags?.includes("model") ? "model call" : "request", request.asked?.model].filter(Boolean).join(" · ")),
     h("span.answer", null, flags.map((flag) => h("b", null, flag)), " answer of ", request.source === "live" ? "its server, live" : ANSWERS[request.source] || request.source, from)];
-  return h("li.call-item", { class: bad ? "fail" : "ok" }, h("details", { open: bad }, h("summary", null, head), explanation ? h("pre.vt.explain", { dir: "auto" }, explanation.trim()) : null));
+  const body = [explanation ? h("pre.vt.explain", { dir: "auto" }, explanation.trim()) : null, askedPart(told, request), answerPart(told, request)].filter(Boolean);
+  return h("li.call-item", { class: bad ? "fail" : "ok" }, body.length ? h("details", { open: bad }, h("summary", null, head), body) : h("div.summary", null, head));
+}
+
+// What was asked; beside it what the recorded request had asked, where that was something else.
+function askedPart(told, { asked, recorded, flags }) {
+  if (!asked) return null;
+  const name = flags?.includes("unrecorded") ? "nearest recorded" : "recorded";
+  const sides = [...(recorded ? [{ name, cls: "old", said: recorded }] : []), { name: recorded ? "now" : "asked", cls: recorded ? "new" : null, said: asked }];
+  const part = (key, title, fold) => {
+    const values = sides.map(({ name, cls, said }) => ({ name, cls, value: said[key] }));
+    if (values.every((side) => side.value === undefined)) return null;
+    const equal = allSame(values.map((side) => side.value));
+    const shown = valuesBeside(equal ? values.slice(-1) : values, { unified: isUnified(), path: "http." + key });
+    return fold && equal ? h("details.more", null, h("summary", null, title), shown) : h("div.call-part", null, h("h4", null, title), shown);
+  };
+  return [part("query", "Query"), part("body", "Body"), part("model", "Model", true), part("system", "System text", true), part("tools", "Tools", true), part("parameters", "Parameters", true), messagesPart(sides)];
+}
+
+function messagesPart(sides) {
+  if (sides.every((side) => !side.said.messages)) return null;
+  const rows = sides.reduce((made, side, at) => alongside(made, (side.said.messages || []).map(asMessage), at), []).map((row) => sides.map((_, at) => row[at]));
+  const earlier = sides.at(-1).said.earlier || sides.at(-1).said.left;
+  const hidden = earlier ? h("p.dim", null, sides.at(-1).said.earlier ? `after ${plural(earlier, "message")} of the call before` : `${plural(earlier, "earlier message")} not kept`) : null;
+  return h("div.call-part", null, h("h4", null, "Messages"), hidden, h("ol.messages", null, foldedMessages(rows, sides)));
+}
+
+// Equal messages between others are folded, and of one side all but the last.
+function foldedMessages(rows, sides) {
+  const items = [];
+  const folds = (at) => (sides.length > 1 ? allSame(rows[at]) : at < rows.length - 4);
+  for (let at = 0; at < rows.length; ) {
+    let end = at;
+    while (end < rows.length && folds(end)) end++;
+    if (end - at < 2) items.push(messageItem(rows[at], sides, at++));
+    else {
+      items.push(moreMessages(rows.slice(at, end), sides));
+      at = end;
+    }
+  }
+  return items;
+}
+
+function moreMessages(rows, sides) {
+  const item = h("li", null, h("button.quiet", { type: "button", "aria-expanded": "false", on: { click: () => {
+    const drawn = rows.map((row) => messageItem(row, sides));
+    item.replaceWith(...drawn);
+    drawn[0].focus();
+  } } }, "▸ " + plural(rows.length, sides.length > 1 ? "equal message" : "earlier message")));
+  return item;
+}
+
+function messageItem(row, sides) {
+  const equal = allSame(row);
+  const there = sides.map((side, at) => ({ name: side.name, cls: side.cls, message: row[at] })).slice(equal ? -1 : 0);
+  const role = there.find((side) => side.message).message.role;
+  const part = (key) => {
+    const values = there.map((side) => ({ name: side.name, cls: side.cls, value: side.message?.[key] }));
+    return values.every((side) => side.value === undefined) ? null : valuesBeside(values, { unified: isUnified(), path: `messages.${key}` });
+  };
+  return h("li.message", { class: equal ? null : "differs", tabindex: "-1" }, h("span.who", null, role), part("content"), part("tool_calls"), part("media"));
+}
+
+const asMessage = (message) => (isCut(message) ? { role: "message", content: message } : message);
+
+function answerPart(told, { answer, flags }) {
+  if (!answer) return null;
+  const title = flags?.includes("unrecorded") ? "What the nearest recorded one got" : "Answer";
+  const status = answer.failed ? `failed (${answer.failed}): ${answer.message}` : "status " + answer.status + (answer.cut ? `, cut: ${answer.cut}` : "");
+  return h("div.call-part", null, h("h4", null, title, " ", h("span.dim", null, status)),
+    answer.body === undefined ? null : valuesBeside([{ name: "body", cls: null, value: answer.body }], { path: "answer" }),
+    answer.message && !answer.failed ? h("ol.messages", null, messageItem([asMessage(answer.message)], [{ name: "answer", cls: null }])) : null);
 }
 
 // ---- for a coding agent ----

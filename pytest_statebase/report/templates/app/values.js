@@ -236,12 +236,18 @@ const childPath = (path, key) => (typeof key === "number" ? `${path}[${key}]` : 
 function valueTable(sides, options = {}) {
   const body = h("tbody");
   const values = sides.map((side) => side.value);
-  const told = { columns: options.unified || sides.length === 1 ? 1 : sides.length, ...options, sides };
+  const told = { ...options, sides, columns: options.unified ? 1 : sides.length };
   const found = shapes(values);
-  if (found) append(body, childRows(found, told, 0, options.path || ""));
-  else body.append(valueRow("", values, told, 0, options.path || ""));
+  if (!found) return plainSides(values, told);
+  append(body, childRows(found, told, 0, options.path || ""));
   const head = told.columns > 1 ? h("thead", null, h("tr", null, h("td"), sides.map((side) => h("th", { scope: "col" }, side.name)))) : null;
   return h("table.tree", { class: told.columns > 1 ? "wide" : null }, head, body);
+}
+
+// Values without an inside, a line each.
+function plainSides(values, told) {
+  return h("div.plain-sides", null, values.map((value, at) => value !== undefined && h("div", { class: told.sides[at].cls },
+    h("span.who", null, told.sides[at].name), values.length > 1 ? sideLeaf(values, at, told.path) : leaf(value, told.path))));
 }
 
 // Equal children in a row are one row that unfolds; where nothing differs, all are shown.
@@ -312,7 +318,7 @@ function valueRow(key, values, told, depth, path) {
   const row = h("tr", { class: differs, data: { path } }, keyCell(key, told, path));
   if (!differs) row.append(h("td", { colspan: told.columns }, values[0] === undefined ? null : leaf(values[0], path)));
   else if (told.columns === 1) row.append(h("td", null, unifiedLeaf(values, told, path)));
-  else append(row, values.map((value, at) => h("td", { class: told.sides[at].cls }, sideLeaf(values, at, told, path))));
+  else append(row, values.map((_, at) => h("td", { class: told.sides[at].cls }, h("span.who", null, told.sides[at].name), sideLeaf(values, at, path))));
   return indent(row, depth);
 }
 
@@ -326,18 +332,18 @@ const leafText = (value) => (isCut(value) ? value["!cut"].head : oneLine(value))
 // The side that a side's words are set beside: the one before the last for the last, the last for all others.
 const beside = (values, at) => values[at === values.length - 1 ? at - 1 : values.length - 1];
 
-function sideLeaf(values, at, told, path) {
+function sideLeaf(values, at, path) {
   const other = beside(values, at);
   if (values[at] === undefined) return h("span.void", null, "—", h("span.sr", null, "none"));
   const tag = at === values.length - 1 ? "ins" : "del";
   if (other !== undefined && same(other, values[at])) return leaf(values[at], path);
-  const parts = other === undefined ? null : tag === "ins" ? wordDiff(leafText(other), leafText(values[at]))?.[1] : wordDiff(leafText(values[at]), leafText(other))?.[0];
-  return leaf(values[at], path, parts ? marked(parts, tag) : [h(tag, null, leafText(values[at]))]);
+  const parts = other === undefined ? null : wordDiff(leafText(values[at]), leafText(other));
+  return leaf(values[at], path, parts ? marked(parts[0], tag) : [h(tag, null, leafText(values[at]))]);
 }
 
 function unifiedLeaf(values, told, path) {
   return values.map((value, at) => value !== undefined && h("div.line", { class: told.sides[at].cls },
-    h("span.sign", null, at === values.length - 1 ? "+" : "−", h("span.sr", null, told.sides[at].name)), sideLeaf(values, at, told, path)));
+    h("span.sign", null, at === values.length - 1 ? "+" : "−", h("span.sr", null, told.sides[at].name)), sideLeaf(values, at, path)));
 }
 
 // Texts beside each other, or in one with what went and what came.
@@ -346,7 +352,7 @@ function textSides(sides, options = {}) {
   if (there.length === sides.length && allSame(sides.map((side) => side.value))) return h("div.texts", null, textSide({ ...sides[0], name: sides.length > 1 ? "all sides" : sides[0].name }, null));
   const [old, fresh] = sides.slice(-2);
   if (options.unified && old.value !== undefined && fresh.value !== undefined) {
-    return h("div.texts", null, textSide({ ...fresh, name: `${old.name} → ${fresh.name}` }, unified(textOf(old.value), textOf(fresh.value))));
+    return h("div.texts.one", null, textSide({ ...fresh, cls: null, name: `${old.name} → ${fresh.name}` }, unified(textOf(old.value), textOf(fresh.value))));
   }
   const parts = old.value === undefined || fresh.value === undefined ? null : wordDiff(textOf(old.value), textOf(fresh.value));
   const last = sides.length - 1;

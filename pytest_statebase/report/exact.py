@@ -1,0 +1,37 @@
+"""Numbers that a browser would read as others: JavaScript has one type for all, and 53 bits for the whole ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_LARGEST = 2**53
+_TIMES = frozenset({"duration_ms"})
+
+
+def exact_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row whose values read in a browser as they were recorded: `1.0` is `{"!float": "1.0"}`, and no `1`.
+
+    What the row itself counts and measures stays a number.
+    """
+    made = {key: item if key in _TIMES else exact(item) for key, item in row.items() if key != "turns"}
+    made["turns"] = [
+        {key: item if key in _TIMES else exact(item) for key, item in turn.items()} for turn in row["turns"]
+    ]
+    return made
+
+
+def exact(value: Any) -> Any:
+    """The same of any value; it is the very same object where nothing in it is affected."""
+    kind = type(value)
+    if kind is float:
+        return {"!float": repr(value)} if value.is_integer() else value
+    if kind is int:
+        return {"!int": str(value)} if not -_LARGEST < value < _LARGEST else value
+    if kind is dict:
+        items = {key: exact(item) for key, item in value.items()}
+        return items if any(items[key] is not item for key, item in value.items()) else value
+    if kind is list:
+        made = [exact(item) for item in value]
+        return made if any(one is not item for one, item in zip(made, value, strict=True)) else value
+    return value
