@@ -22,7 +22,7 @@ _MESSAGES = 40
 
 
 def asked_by(request: Request) -> dict[str, Any] | None:
-    """`model`, `system`, `messages`, `tools` (their names) and `parameters` of a request; None where it has no messages.
+    """A request's `model`, `system`, `messages`, `tools` (their names) and `parameters`; None where it has no messages.
 
     Of many messages the last are there, and `left` says how many are not.
     """
@@ -39,14 +39,12 @@ def asked_by(request: Request) -> dict[str, Any] | None:
 
 def said_by(answer: Response, request: Request) -> Said | None:
     """The message in a model's answer; None where none can be read."""
-    if is_stream(answer):
-        with contextlib.suppress(TypeError, KeyError, IndexError, AttributeError):
-            return _streamed(list(_events(answer.body)))
-        return None
-    reply = reply_of(answer, request)
-    if reply is None:
-        return None
-    return _message(reply.text, [(call.name, call.arguments) for call in reply.calls])
+    reply = None if is_stream(answer) else reply_of(answer, request)
+    if reply is not None:
+        return _message(reply.text, [(call.name, call.arguments) for call in reply.calls])
+    with contextlib.suppress(TypeError, KeyError, IndexError, AttributeError):
+        return _streamed(list(_events(answer.body)))
+    return None
 
 
 def _message(text: str | None, calls: list[tuple[str, str]]) -> Said | None:
@@ -65,12 +63,11 @@ def _value(arguments: str) -> Any:
 
 
 def _events(body: bytes) -> Iterator[Mapping[str, Any]]:
-    """The JSON mappings of server-sent events, or of lines that are JSON themselves."""
+    """The JSON mappings of server-sent events, of lines that are JSON themselves, or of one list."""
     for line in body.decode("utf-8", "replace").splitlines():
         with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(line.removeprefix("data:"))
-            if isinstance(value, dict):
-                yield value
+            yield from (one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict))
 
 
 def _streamed(events: list[Mapping[str, Any]]) -> Said | None:

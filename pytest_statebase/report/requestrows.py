@@ -35,8 +35,8 @@ def _how(request: ReplayedRequest) -> str:
 def turn_requests(seen: Observed, *, short: bool = False) -> list[dict[str, Any]]:
     """The requests of a turn, for a person. short: without what was said in them.
 
-    `asked` is what the agent sent, `recorded` the recorded request that answered it, or is most like it, where that says
-    something else; `answer` is what it got, or what that one had got. See `_said` and `_answered`.
+    `asked` is what the agent sent, `recorded` the recorded request that answered it, or is most like it, where that
+    says something else; `answer` is what it got, or what that one had got. See `_said` and `_answered`.
     """
     rows = [_request(request) for request in seen.requests]
     if short:
@@ -80,7 +80,7 @@ def _contents(request: ReplayedRequest) -> dict[str, Any]:
 
 
 def _said(request: Request, *, model: bool) -> dict[str, Any]:
-    """Of a model call `model`, `system`, `messages`, `tools` (names) and `parameters`, of any other `query` and `body`."""
+    """`query` and `body`; of a model call that can be read, what `asked_by` tells."""
     if model and (talk := asked_by(request)):
         return talk
     told = {"query": query_of(request), "body": _shown(request)}
