@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..compare.model import Kind, Verdict
+from .briefs import Briefs
 from .exact import exact_row
 from .grouping import (
     GROUPS,
@@ -61,7 +62,11 @@ class PageData:
 def page_data(made: Run, anchors: Sequence[str], view: ReportView) -> PageData:
     """Everything that the script shows. view: what the plain part of the page has counted already."""
     limit = value_limit(made.rows)
-    sessions = [(anchor, exact_row(cut_values(row, limit))) for anchor, row in zip(anchors, made.rows, strict=True)]
+    briefs = Briefs(made)
+    sessions = [
+        (anchor, briefs.added(exact_row(cut_values(row, limit)), row, anchor))
+        for anchor, row in zip(anchors, made.rows, strict=True)
+    ]
     chunks, places = chunked(sessions)
     at = {id(row): anchor for row, anchor in zip(made.rows, anchors, strict=True)}
     counted = totals(made.rows)

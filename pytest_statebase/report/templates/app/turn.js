@@ -233,7 +233,7 @@ function answerWords(call) {
   const flags = call.flags || [];
   const from = call.sibling ? ` (${call.sibling})` : call.from_turn !== undefined ? `, turn ${call.from_turn}` : "";
   const exact = call.source === "record" && !flags.length ? "exact" : call.source === "none" ? "unrecorded" : call.source === "record" ? null : call.source;
-  return h("span.answer", null, exact ? h("b", null, exact) : flags.map((flag) => h("b", { title: FLAGS[flag] || null }, flag)), " answer of ", ANSWERS[call.source] || call.source, bdi(from));
+  return h("span.answer", null, exact ? h("b", null, exact) : flags.map((flag) => h("b", { title: FLAGS[flag] || null }, flag)), " answered by ", ANSWERS[call.source] || call.source, bdi(from));
 }
 
 function callBody(told, call) {
@@ -271,7 +271,7 @@ function requestItem(told, request) {
   const from = request.from_turn !== undefined ? `, turn ${request.from_turn}` : "";
   const head = [h("span.sign", { class: bad ? "fail" : "ok", "aria-hidden": "true" }, bad ? "✕" : "✓"), code(`${request.method} ${request.address}`, { class: "label" }),
     h("span.dim", null, [request.flags?.includes("model") ? "model call" : "request", request.asked?.model].filter(Boolean).join(" · ")),
-    h("span.answer", null, flags.map((flag) => h("b", null, flag)), " answer of ", request.source === "live" ? "its server, live" : ANSWERS[request.source] || request.source, from)];
+    h("span.answer", null, flags.map((flag) => h("b", null, flag)), " answered by ", request.source === "live" ? "its server, live" : ANSWERS[request.source] || request.source, from)];
   const body = [explanation ? h("pre.vt.explain", { dir: "auto" }, explanation.trim()) : null, askedPart(told, request), answerPart(told, request)].filter(Boolean);
   return h("li.call-item", { class: bad ? "fail" : "ok" }, body.length ? h("details", { open: bad }, h("summary", null, head), body) : h("div.summary", null, head));
 }
@@ -332,7 +332,7 @@ function messageItem(row, sides) {
     const values = there.map((side) => ({ name: side.name, cls: side.cls, value: side.message?.[key] }));
     return values.every((side) => side.value === undefined) ? null : valuesBeside(values, { unified: isUnified(), path: `messages.${key}` });
   };
-  return h("li.message", { class: equal ? null : "differs", tabindex: "-1" }, h("span.who", null, role), part("content"), part("tool_calls"), part("media"));
+  return h("li.said", { class: equal ? null : "differs", tabindex: "-1" }, h("span.who", null, role), part("content"), part("tool_calls"), part("media"));
 }
 
 const asMessage = (message) => (isCut(message) ? { role: "message", content: message } : message);
