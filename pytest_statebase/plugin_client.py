@@ -18,6 +18,7 @@ from .engine.web.doorway import door_here
 from .engine.web.fence import fenced
 from .errors import OptionError
 from .ledger import Ledger
+from .plugin_ci import printable
 from .plugin_marker import sessions_of
 from .plugin_settings import settings_of
 from .statebase import LocalClient
@@ -50,7 +51,7 @@ def local_client(config: pytest.Config) -> Iterator[LocalClient]:
         warnings.warn(pytest.PytestWarning("\n".join(fence.refused)), stacklevel=1)
     if forks.misses:
         text = "\n\n".join(forks.misses)
-        pytest.fail(text.encode("utf-8", "backslashreplace").decode(), pytrace=False)
+        pytest.fail(printable(text), pytrace=False)
 
 
 class _Shelf:

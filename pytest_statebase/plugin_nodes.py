@@ -14,6 +14,7 @@ from _pytest._code.code import ExceptionChainRepr, ExceptionInfo, ReprEntryNativ
 
 from .cassette import Cassette, load_cassette
 from .errors import StatebaseError
+from .plugin_ci import printable
 from .plugin_settings import ROWS, Settings, settings_of
 from .plugin_stuck import stop_when_stuck
 
@@ -143,8 +144,8 @@ class CassetteItem(pytest.Function):
         from .report.terminal import failure_lines, plain
 
         text = plain(failure_lines(row, verbosity=self.config.get_verbosity()))
-        entry = ReprEntryNative([_utf8(text) + "\n"])
-        crash = ReprFileLocation(str(self.path), 1, _utf8(in_one_line(row)))
+        entry = ReprEntryNative([printable(text) + "\n"])
+        crash = ReprFileLocation(str(self.path), 1, printable(in_one_line(row)))
         return ExceptionChainRepr([(ReprTraceback([entry], None, style="native"), crash, None)])
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
@@ -208,7 +209,3 @@ def _relative(path: str, rootdir: Path) -> str:
         return Path(path).relative_to(rootdir).as_posix()
     except ValueError:
         return path
-
-
-def _utf8(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -9,6 +9,8 @@ from typing import NoReturn
 
 import pytest
 
+from .plugin_ci import printable
+
 RESULTS = "statebase-results"
 
 
@@ -35,7 +37,7 @@ def _stop(config: pytest.Config, message: str) -> NoReturn:
 
 def _say(config: pytest.Config, message: str) -> None:
     reporter = config.pluginmanager.getplugin("terminalreporter")
-    text = message.encode("utf-8", "backslashreplace").decode()
+    text = printable(message)
     if reporter is not None and not hasattr(config, "workerinput"):
         reporter.ensure_newline()
         reporter.write_line(f"statebase: {text}", red=True)

@@ -47,18 +47,15 @@ def command_of(row: Row) -> str:
     return f"pytest {shlex.quote(name_of(row))}"
 
 
-def what_differs(failure: Failure) -> tuple[str, str, str]:
-    """What differs, the recorded value, the value now."""
+def what_differs(failure: Failure) -> tuple[str, str]:
+    """What differs, and the values on both sides."""
     found = failure.found
     if found is None:
-        return code(failure.why, 300), "", ""
-    what = f"{code(found['path'], 120)} {words_of(found)}".strip()
-    if failure.prints > 1:
-        what += f", {failure.prints:,} pairs of values, one of them here"
-    else:
-        what += f" {code(found['fingerprint'], 20)}" if found.get("fingerprint") else ""
+        return code(failure.why, 300), ""
+    what = f"{code(found['path'], 120)} {words_of(found)}"
     sides = _sides(found, _WIDTH)
-    return what, sides.get("recorded", ""), sides.get("replayed", "")
+    values = " → ".join(sides.get(side, "nothing") for side in ("recorded", "replayed")) if sides else ""
+    return what, values + (f", and {failure.prints - 1:,} other pairs of values" if failure.prints > 1 else "")
 
 
 def words_of(found: Row) -> str:
@@ -94,7 +91,8 @@ def _difference(found: Row) -> str:
     names = {"recorded": side_name(found, "recorded"), "replayed": "now"}
     sides = ", ".join(f"{names[side]} {text}" for side, text in _sides(found, _WIDE).items())
     follows = " (follows from the first)" if found.get("follows") else ""
-    return f"{code(found['path'], 200)} {words_of(found)}{follows}" + (f": {sides}" if sides else "")
+    told = f"{code(found['path'], 200)} {words_of(found)}{follows}" + (f": {sides}" if sides else "")
+    return told + (f" · {code(found['fingerprint'], 20)}" if found.get("fingerprint") else "")
 
 
 def _explanations(turn: Row) -> Iterable[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ..compare.model import Group, Verdict
+from ..compare.model import Group
 from .against import Against
 from .failuretext import command_of, detail_lines, turns_text, verdict_text, what_differs
 from .grouping import (
@@ -15,7 +15,6 @@ from .grouping import (
     calls_line,
     group_of_row,
     group_of_turn,
-    judged,
     plural,
     short_name,
     tally,
@@ -84,6 +83,7 @@ class _Page:
         self.rows = made.rows
         self.counted = totals(made.rows)
         self.anchors = {id(row): anchor for row, anchor in zip(made.rows, anchors_of(made.rows), strict=True)}
+        self.failures = failures(made.rows)
         self.bad = [row for row in made.rows if not group_of_row(row).passes]
 
     def opening(self) -> str:
@@ -106,7 +106,8 @@ class _Page:
                 return "⚠️", f"Nothing fails that did not fail before; {_do_not_pass(len(self.bad), len(self.rows))}"
             return sign, f"This change makes {plural(len(against.newly_failing), 'session')} fail"
         if self.bad:
-            return sign, f"{_do_not_pass(len(self.bad), len(self.rows))}"
+            words = _do_not_pass(len(self.bad), len(self.rows))
+            return sign, words[:1].upper() + words[1:]
         return sign, f"All {len(self.rows):,} sessions pass" if len(self.rows) > 1 else "The session passes"
 
     def _stale(self) -> Iterator[str]:
@@ -155,28 +156,32 @@ class _Page:
         return linked(told, page_link(self.made.url, anchor if number is None else f"{anchor}-{number}"))
 
     def _causes(self, most: int) -> Iterator[Part]:
-        found = failures(self.rows)
-        if found:
-            lines = table_head("Sessions#", "What differs", "Recorded", "Now", "Where")
-            yield Part("Why sessions fail", lines, map(self._cause, found), len(found), "reasons", most)
+        if self.failures:
+            lines = table_head("Sessions#", "What differs", "Recorded → now", "Where")
+            items = map(self._cause, self.failures)
+            yield Part("Why sessions fail", lines, items, len(self.failures), "reasons", most)
 
     def _cause(self, failure: Failure) -> str:
-        what, recorded, now = what_differs(failure)
-        places = [self._place(row, turn) for row, turn in failure.places[:2]]
-        more = len(failure.places) - len(places)
-        where = ", ".join(places) + (f" and {more:,} more" if more else "")
-        return table_row(f"{failure.sessions:,}", what, recorded, now, where)
+        more = len(failure.places) - 1
+        where = self._place(*failure.places[0]) + (f" and {more:,} more" if more else "")
+        return table_row(f"{failure.sessions:,}", *what_differs(failure), where)
 
     def _sessions(self, most: int) -> Iterator[Part]:
         if self.bad:
-            lines = table_head("Session", "Owner", "Turns", "Again with")
             rows = sorted(self.bad, key=lambda row: row.get("gate") == "warn")
-            yield Part("Sessions that do not pass", lines, map(self._session, rows), len(rows), "sessions", most)
+            lines = [
+                f"To replay one again: {code(command_of(rows[0]), 300)}",
+                "",
+                *table_head("Session", "Owner", "Turns"),
+            ]
+            title = f"{plural(len(rows), 'session')} that {'does' if len(rows) == 1 else 'do'} not pass"
+            items = map(self._session, rows)
+            yield Part(title, lines, items, len(rows), "sessions", most, is_folded=len(rows) > _OPEN)
 
     def _session(self, row: Row) -> str:
         owner = code(row["owner"], 60) if row.get("owner") else ""
         gate = ", blocks nothing (`gate: warn`)" if row.get("gate") == "warn" else ""
-        return table_row(self._place(row), owner, turns_text(row) + gate, code(command_of(row), 200))
+        return table_row(self._place(row), owner, turns_text(row) + gate)
 
     def _owners(self) -> Iterator[Part]:
         owners = Counter(str(row.get("owner") or "") for row in self.bad)
@@ -193,19 +198,21 @@ class _Page:
             return
         counts = Counter((str(one.call["tool"]), one.state) for one in found)
         states = [state for state in _STATES if any(one == state for _, one in counts)]
-        tools = sorted({tool for tool, _ in counts}, key=lambda tool: -sum(counts[tool, one] for one in _TROUBLE))
+        tools = sorted(
+            {tool for tool, _ in counts}, key=lambda tool: (-sum(counts[tool, one] for one in _TROUBLE), tool)
+        )
         lines = [*table_head("Tool", *(f"{state}#" for state in states))]
         lines += [table_row(code(tool, 80), *(f"{counts[tool, one]:,}" for one in states)) for tool in tools[:_TOOLS]]
         lines += ["", f"… and {len(tools) - _TOOLS:,} more tools."] if len(tools) > _TOOLS else []
-        troubled = [one for one in found if one.state in _TROUBLE and group_of_turn(one.turn) is not Group.OK]
-        items = map(self._write, troubled)
-        yield Part("Calls that change something", [*lines, ""], items, len(troubled), "such calls", min(most, 10))
+        troubled = _alike(one for one in found if one.state in _TROUBLE and group_of_turn(one.turn) is not Group.OK)
+        items = (self._write(*alike) for alike in troubled)
+        title = "Calls that change something"
+        yield Part(title, [*lines, ""], items, len(troubled), "such calls", min(most, 10))
 
-    def _write(self, one: Write) -> str:
-        side = one.call["replayed"] if one.state != "missing" else one.call["recorded"]
-        arguments = (side or one.call["recorded"] or {}).get("arguments")
-        shown = arguments if isinstance(arguments, str) else one_line(arguments)
-        return f"- {one.state}: {code(one.call['tool'], 80)} {code(shown, 120)} in {self._place(one.row, one.turn)}"
+    def _write(self, one: Write, number: int) -> str:
+        more = f" and {plural(number - 1, 'more time')}" if number > 1 else ""
+        call = f"{code(one.call['tool'], 80)} {code(_said(one), 120)}"
+        return f"- {one.state}: {call} in {self._place(one.row, one.turn)}{more}"
 
     def _numbers(self) -> Part:
         differ = [
@@ -223,11 +230,10 @@ class _Page:
             yield Part(plural(len(found), "warning"), (), items, len(found), "warnings", 50, is_folded=True)
 
     def details(self) -> Part:
-        """Every difference of the turns that fail."""
-        turns = [(row, turn) for row in self.bad for turn in judged(row) if not group_of_turn(turn).passes]
-        told = [(row, turn) for row, turn in turns if turn["verdict"] != Verdict.NOT_REPLAYED]
+        """Every difference of a turn for each reason."""
+        told = [(row, turn) for row, turn in (failure.places[0] for failure in self.failures) if turn is not None]
         items = ("\n".join([f"\n##### {self._place(row, turn)}\n", *detail_lines(turn)]) for row, turn in told)
-        return Part("Turns that fail", (), items, len(told), "turns")
+        return Part("One turn for each reason", (), items, len(told), "turns")
 
     def closing(self) -> str:
         """Who says all this, and what the words mean."""
@@ -239,6 +245,24 @@ class _Page:
 _STATES = ("made", "moved", "elsewhere", "changed", "missing", "extra", "unrecorded", "not reached")
 _TROUBLE = ("changed", "missing", "extra", "unrecorded")
 _TOOLS = 30
+_OPEN = 10
+"""As many sessions are shown at once; more are folded, the reasons say what matters."""
+
+
+def _said(one: Write) -> str:
+    """The arguments with which it was called, or would have been."""
+    sides = [one.call["replayed"], one.call["recorded"]]
+    arguments = next((side["arguments"] for side in sides if side and "arguments" in side), None)
+    return arguments if isinstance(arguments, str) else one_line(arguments)
+
+
+def _alike(found: Iterable[Write]) -> list[tuple[Write, int]]:
+    """The first of each that are the same in many sessions, and how many there are; the most frequent first."""
+    counts: dict[tuple[str, str, str], tuple[Write, int]] = {}
+    for one in found:
+        key = (one.state, str(one.call["tool"]), _said(one))
+        counts[key] = (counts[key][0] if key in counts else one, counts.get(key, (one, 0))[1] + 1)
+    return sorted(counts.values(), key=lambda told: -told[1])
 
 
 def _do_not_pass(bad: int, number: int) -> str:

@@ -318,9 +318,8 @@ ODD_STATE = {
 }
 
 
-def hostile() -> Row:
+def hostile(evil: str = MARKUP + UNSEEN) -> Row:
     """Markup, escapes and objects that raise, in every place that a recording or a plan can fill."""
-    evil = MARKUP + UNSEEN
     call = ToolCalled(evil, {evil: evil}, {"odd": ODD_STATE}, agent=evil)
     recorded = turn_of(1, evil, evil, [call], state=ODD_STATE, reasoning=evil)
     replayed = ReplayedCall(

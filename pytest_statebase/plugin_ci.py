@@ -1,0 +1,55 @@
+"""What a CI service is told of a run of replays: a page for the job, annotations, and no command of anybody else."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from .report.outputs import Run
+
+_COMMAND = re.compile(r"^([ \t]*):(?=:)|##(?=\[|vso\[)", re.MULTILINE)
+
+
+def add_keys(parser: pytest.Parser) -> None:
+    """The ini keys that switch it off."""
+    parser.addini(
+        "statebase_job_summary", "Add the results to the summary page of a GitHub job.", type="bool", default=True
+    )
+    parser.addini("statebase_annotations", "Annotate failures in GitHub's jobs.", type="bool", default=True)
+
+
+def write_job_summary(config: pytest.Config, made: Run) -> str | None:
+    """Append to the page that the service offers; in words why not, where it cannot be."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not path or not config.getini("statebase_job_summary"):
+        return None
+    from .report.summary import append_job_summary
+
+    try:
+        if append_job_summary(Path(path), made):
+            return None
+    except OSError as error:
+        return f"the job's summary could not be written: {error.strerror or error}"
+    return "the job's summary has no room left for the results"
+
+
+def commands(config: pytest.Config, made: Run) -> list[str]:
+    """Lines for the log of a GitHub job; none elsewhere."""
+    if os.environ.get("GITHUB_ACTIONS") != "true" or not config.getini("statebase_annotations"):
+        return []
+    from .report.annotations import annotation_lines
+
+    return annotation_lines(made, config.rootpath)
+
+
+def printable(text: str) -> str:
+    """A text for the terminal, which is a log that a service may search for commands: it finds none in it."""
+    shown = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    if "GITHUB_ACTIONS" not in os.environ and "TF_BUILD" not in os.environ:
+        return shown
+    return _COMMAND.sub(lambda found: "#\\x23" if found[1] is None else found[1] + "\\x3a", shown)

@@ -1,0 +1,308 @@
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inert import assert_inert
+from report_data import (
+    MARKUP,
+    RUN,
+    UNSEEN,
+    all_rows,
+    clean,
+    hostile,
+    raised,
+    row,
+    still_failing,
+    unproven,
+    unrecorded,
+)
+
+from pytest_statebase.report.against import Against
+from pytest_statebase.report.identical import failures
+from pytest_statebase.report.results import Row
+from pytest_statebase.report.runs import Run
+from pytest_statebase.report.summary import (
+    COMMENT_LIMIT,
+    JOB_LIMIT,
+    MARKER,
+    append_job_summary,
+    render_comment,
+    render_job_summary,
+    write_summary,
+)
+from pytest_statebase.report.view import anchors_of
+
+PAGE = "https://ci.example/7/report.html"
+EVIL = (
+    "::error file=a::x\n::stop-commands::t %0A@everyone @acme/payments me@example.com #12 GH-7 acme/shop#3 "
+    "https://evil.example www.evil.example [a](javascript:alert(1)) ![i](https://evil.example/i.png) | `code` ``` "
+    "\\| <!-- pytest-statebase --> </details> {{7*7}} $`x`$ :tada: [^1] \u2028/close שלום " + MARKUP + UNSEEN
+)
+
+
+def of(rows: Sequence[Row], url: str | None = PAGE, **options: Any) -> Run:
+    return Run(rows, RUN, url=url, **options)
+
+
+def many(number: int, value: object = None) -> list[Row]:
+    """The same failure in many sessions, or with another value in each."""
+    made = []
+    for index in range(number):
+        one = copy.deepcopy(row(still_failing()))
+        one["cassette"] = f"fixtures/refund-{index}.session.yaml"
+        one["nodeid"] = f"{one['cassette']}::turn-2"
+        if value is not None:
+            cause = one["turns"][1]["divergences"][0]
+            cause |= {"replayed": index, "fingerprint": f"{index:012x}"}
+        made.append(one)
+    return made
+
+
+def at(row: Row) -> str:
+    (anchor,) = anchors_of([row])
+    return f"{PAGE}#{anchor}"
+
+
+def section(text: str, title: str) -> list[str]:
+    """The lines of a section, without empty ones."""
+    rest = text.split(f"#### {title}\n", 1)[1]
+    lines = rest.split("\n#### ", 1)[0].split("\n<details>", 1)[0].split("\n")
+    return [line for line in lines if line.strip()]
+
+
+def test_a_comment_says_what_failed_and_where() -> None:
+    text = render_comment(of(all_rows()))
+    assert text.startswith(f"{MARKER}\n### ❌ 6 of 9 sessions do not pass\n\n[Open the report]({PAGE}) · ")
+    assert section(text, "Why sessions fail")[:3] == [
+        "| Sessions | What differs | Recorded → now | Where |",
+        "| ---: | --- | --- | --- |",
+        f"| 2 | `tools.issue_refund.arguments.amount` another argument | `42.5` → `40.0` | "
+        f"[`refund::turn-2` turn 2]({at(row(still_failing()))}-2) and 1 more |",
+    ]
+    rows = [line for line in text.split("\n") if line.startswith("| [`")]
+    assert rows[0] == f"| [`refund::turn-2`]({at(row(still_failing()))}) | `payments-team` | turn 2 still-failing |"
+    assert rows[-1].endswith("turn 1 error, blocks nothing (`gate: warn`) |")
+    assert "To replay one again: `pytest fixtures/refund.session.yaml::turn-2`" in text
+    assert "| ❌ fail | 5 | 1 error, 1 unrecorded, 1 changed, 1 unproven, 1 still-failing," in text
+    assert_inert(text, PAGE)
+
+
+def test_calls_with_an_effect_are_counted_and_troubled_ones_told_once() -> None:
+    found = section(render_comment(of([row(clean()), *many(3)])), "Calls that change something")
+    assert found == [
+        "| Tool | made | changed | extra |",
+        "| --- | ---: | ---: | ---: |",
+        "| `issue_refund` | 0 | 3 | 3 |",
+        "| `change_address` | 1 | 0 | 0 |",
+        '- changed: `issue_refund` `{order_id: "1047", amount: 40.0}` in '
+        f"[`refund-0::turn-2` turn 2]({at(many(1)[0])}-2) and 2 more times",
+        '- extra: `issue_refund` `{order_id: "1047", amount: 2.5}` in '
+        f"[`refund-0::turn-2` turn 2]({at(many(1)[0])}-2) and 2 more times",
+    ]
+
+
+def test_owners_are_named_and_not_called() -> None:
+    rows = [*many(3), row(unrecorded())]
+    rows[0]["owner"] = "@acme/refunds"
+    text = render_comment(of(rows))
+    assert section(text, "Owners") == [
+        "- `payments-team`: 2 sessions",
+        "- `@\u200bacme/refunds`: 1 session",
+        "- without an owner: 1 session",
+    ]
+    assert_inert(text, PAGE)
+
+
+def test_the_same_difference_of_many_sessions_is_one_row() -> None:
+    text = render_comment(of(many(1_000)))
+    assert len(section(text, "Why sessions fail")) == 3
+    assert "| 1,000 | `tools.issue_refund.arguments.amount` another argument | `42.5` → `40.0` |" in text
+    assert "and 999 more |" in text
+    assert "… and 975 more sessions." in text
+    assert len(text) < 8_000
+
+
+def test_few_pairs_of_values_are_told_apart_and_many_are_not() -> None:
+    assert [failure.sessions for failure in failures(many(3, value=1))] == [1, 1, 1]
+    (one,) = failures(many(40, value=1))
+    assert (one.sessions, one.prints) == (40, 40)
+    assert "| `42.5` → `0`, and 39 other pairs of values |" in render_comment(of(many(40, value=1)))
+    both = failures([*many(2), *many(40, value=1)])
+    assert [(failure.sessions, failure.prints) for failure in both] == [(40, 40), (2, 1)]
+
+
+def test_failures_without_a_difference_are_reasons_too() -> None:
+    again = row(still_failing())
+    again["turns"][1]["divergences"] = []
+    stale = row(unproven())
+    stale["turns"][0] |= {"verdict": "stale", "reason": "no model call is recorded", "divergences": []}
+    rows = [again, stale, copy.deepcopy(stale), all_rows()[-1]]
+    found = [(failure.sessions, failure.why) for failure in failures(rows)]
+    assert found == [
+        (2, "the prompt moved, and no model recording answers"),
+        (1, "as it was recorded"),
+        (1, "fixtures/typo.session.yaml:4:1: unknown key `expcet` (did you mean `expect`?)"),
+    ]
+    text = render_comment(of(rows))
+    assert "`pytest --statebase-replay --statebase-model=auto`, review, then `--statebase-accept`" in text
+    assert_inert(text, PAGE)
+
+
+def against(**found: Sequence[Row]) -> Against:
+    names = ("newly_failing", "newly_passing", "still_failing", "new", "removed")
+    return Against("base.jsonl", *(found.get(name, []) for name in names))
+
+
+def test_what_a_change_did_comes_first() -> None:
+    rows = [*many(3), row(clean()), row(raised())]
+    gone = row(clean("gone"))
+    found = against(
+        newly_failing=rows[:2], newly_passing=rows[3:4], still_failing=rows[2:3], new=rows[4:], removed=[gone]
+    )
+    text = render_comment(of(rows, against=found))
+    assert f"{MARKER}\n### ❌ This change makes 2 sessions fail\n" in text
+    assert section(text, "What this change did") == [
+        "**2** newly failing, **1** newly passing, **1** still failing, **1** new, **1** removed, "
+        "compared with the base branch.",
+        f"- newly failing: [`refund-0::turn-2`]({at(rows[0])}), turn 2 still-failing",
+        f"- newly failing: [`refund-1::turn-2`]({at(rows[1])}), turn 2 still-failing",
+        f"- newly passing: [`clean::version-0`]({at(rows[3])})",
+        f"- new: [`greeting::version-0`]({at(rows[4])}), turn 1 error",
+        "- removed: `gone::version-0`",
+    ]
+    assert text.index("What this change did") < text.index("Why sessions fail")
+
+
+def test_a_change_that_breaks_nothing_is_not_blamed() -> None:
+    rows = [*many(2), row(clean())]
+    text = render_comment(of(rows, against=against(still_failing=rows[:2])))
+    assert "### ⚠️ Nothing fails that did not fail before; 2 of 3 sessions do not pass\n" in text
+
+
+@pytest.mark.parametrize(
+    ("rows", "headline"),
+    [
+        ([], "⚠️ No session was replayed"),
+        ([row(clean())], "✅ The session passes"),
+        ([row(clean()), row(clean("b"))], "✅ All 2 sessions pass"),
+        ([row(raised())], "⚠️ The session does not pass"),
+        ([row(unproven())], "❌ The session does not pass"),
+        ([row(unproven()), row(clean())], "❌ 1 of 2 sessions does not pass"),
+    ],
+)
+def test_headlines(rows: list[Row], headline: str) -> None:
+    text = render_comment(of(rows, url=None))
+    assert text.startswith(f"{MARKER}\n### {headline}\n")
+    assert "](" not in text
+    assert_inert(text)
+
+
+@cache
+def hostile_rows() -> list[Row]:
+    rows = [hostile(EVIL), hostile("x" * 1_000_000), hostile("`" * 5_000), hostile("|" * 300), *all_rows()]
+    rows[0] |= {"message": EVIL, "failure": EVIL, "fork": EVIL, "mode": EVIL, "gate": EVIL, "verdicts": {EVIL: 1}}
+    rows[0]["turns"][0]["divergences"][0] |= {"kind": EVIL, "fingerprint": EVIL, "facet": EVIL}
+    unknown = hostile(EVIL)
+    unknown["turns"][0]["verdict"] = EVIL
+    return [*rows, unknown, {**all_rows()[-1], "failure": EVIL, "message": EVIL, "nodeid": EVIL, "owner": EVIL}]
+
+
+@pytest.mark.parametrize("render", [render_comment, render_job_summary])
+def test_nothing_recorded_is_markup(render: Any) -> None:
+    rows = hostile_rows()
+    run = {**RUN, "agent": EVIL, "pytest_statebase": EVIL, "warnings": [EVIL], "python": EVIL}
+    text = render(Run(rows, run, against(new=rows, removed=rows[:1]), url=PAGE))
+    told = assert_inert(text, PAGE)
+    assert any("javascript:alert(1)" in one for one in told)
+    assert text.count(MARKER) - sum(one.count(MARKER) for one in told) == (render is render_comment)
+    assert text.encode("utf-8").decode("utf-8").isprintable() or "\x00" not in text
+
+
+def test_a_page_at_no_web_address_is_not_linked() -> None:
+    for url in ("javascript:alert(1)", "file:///report.html", "report.html"):
+        assert "](" not in render_comment(of(all_rows(), url=url))
+
+
+def distinct(number: int, length: int) -> list[Row]:
+    """Failures each of another sort, all of them long."""
+    rows = many(number, value=1)
+    for index, one in enumerate(rows):
+        one["turns"][1]["divergences"][0]["path"] = f"state.k{index}.{'é' * length}"
+        one["owner"] = f"team {index} {'é' * length}"
+        one["warnings"] = [f"{index} {'é' * length}"]
+    return rows
+
+
+def test_a_comment_keeps_to_the_limit_and_says_what_is_missing() -> None:
+    text = render_comment(of(distinct(300, 500)))
+    assert len(text.encode("utf-8")) <= COMMENT_LIMIT < 65_536
+    assert "… and 285 more reasons." in text
+    assert "… and 275 more sessions." in text
+    assert "… and 270 more owners." in text
+    assert_inert(text, PAGE)
+
+
+def test_a_short_comment_names_the_sections_that_it_has_not() -> None:
+    text = render_comment(of(distinct(300, 500)), 3_000)
+    assert len(text.encode("utf-8")) <= 3_000
+    assert "Left out, because this text may not be longer: " in text
+    assert text.rstrip().endswith("now is what the agent under test did.")
+    assert_inert(text, PAGE)
+
+
+def test_a_job_summary_of_very_many_keeps_to_the_limit() -> None:
+    text = render_job_summary(of(distinct(3_000, 400)))
+    assert 300_000 < len(text.encode("utf-8")) <= JOB_LIMIT
+    assert "more reasons." in text
+    assert "more turns." in text
+
+
+def test_a_job_summary_has_one_turn_for_each_reason() -> None:
+    text = render_job_summary(of([*many(40), row(unproven()), row(unrecorded())]))
+    assert not text.startswith(MARKER)
+    found = section(text, "One turn for each reason")
+    assert [line for line in found if line.startswith("#####")] == [
+        f"##### [`refund-0::turn-2` turn 2]({at(many(1)[0])}-2)",
+        f"##### [`draft::turn-2` turn 2]({at(row(unproven()))}-2)",
+    ]
+    assert found[1:3] == [
+        "**still-failing**, asked `Please refund it.`",
+        "- `tools.issue_refund.arguments.amount` another argument: recorded `42.5`, now `40.0` · `daa64d8adfd3`",
+    ]
+    start = found.index("```text")
+    assert found[start : start + 3] == [
+        "```text",
+        "changed, but nothing says that the change is right. Add to the plan:",
+        "  expect:",
+    ]
+    assert_inert(text, PAGE)
+
+
+def test_a_job_summary_is_appended(tmp_path: Path) -> None:
+    path = tmp_path / "summary.md"
+    assert append_job_summary(path, of([row(clean())]))
+    assert path.read_text(encoding="utf-8").startswith("### ✅ The session passes\n")
+    path.write_text("of another command\n", encoding="utf-8")
+    assert append_job_summary(path, of([row(unproven())]))
+    assert path.read_text(encoding="utf-8").startswith("of another command\n\n### ❌ The session does not pass\n")
+
+
+def test_a_job_summary_leaves_room_for_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "summary.md"
+    path.write_bytes(b"x" * 700_000)
+    assert append_job_summary(path, of(distinct(3_000, 400)))
+    assert 750_000 < path.stat().st_size < 1_048_576
+    path.write_bytes(b"x" * 1_040_000)
+    assert not append_job_summary(path, of([row(clean())]))
+    assert path.read_bytes() == b"x" * 1_040_000
+
+
+def test_a_summary_is_written_as_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "comment.md"
+    write_summary(path, of(hostile_rows()))
+    assert path.read_text(encoding="utf-8").startswith(MARKER + "\n### ")
