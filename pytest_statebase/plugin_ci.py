@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from .report.outputs import Run
+    from .report.runs import Run
 
 _COMMAND = re.compile(r"^([ \t]*):(?=:)|##(?=\[|vso\[)", re.MULTILINE)
 

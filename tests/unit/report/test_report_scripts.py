@@ -31,12 +31,6 @@ def test_scripts_make_no_markup_of_texts() -> None:
         )
 
 
-def test_no_text_of_a_script_goes_over_lines() -> None:
-    """Indentation and lines that begin like comments are left out of the page."""
-    for path in SCRIPTS.glob("*.js"):
-        assert all(line.count("`") % 2 == 0 for line in path.read_text(encoding="utf-8").splitlines()), path.name
-
-
 def test_a_page_of_nothing_is_small() -> None:
     """At most 150 KB: style sheet, scripts and frame."""
     assert len(render_html(Run([], {})).encode("utf-8")) <= 150_000
