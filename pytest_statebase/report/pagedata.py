@@ -119,7 +119,7 @@ def summary(row: Row, anchor: str, chunk: int, searched: int) -> dict[str, Any]:
         "group": SLUGS[group_of_row(row)],
         "verdicts": Counter(turn["verdict"] for turn in turns),
         "marks": "".join(map(_mark, row["turns"])),
-        "tools": sorted({call["tool"] for turn in turns for call in turn["calls"]}),
+        "tools": sorted({name for turn in turns for call in turn["calls"] for name in _names(call)}),
         "kinds": sorted({found["kind"] for turn in turns for found in turn["divergences"] if not found.get("note")}),
         "turns": len(row["turns"]),
         "ms": row.get("duration_ms"),
@@ -134,6 +134,14 @@ def summary(row: Row, anchor: str, chunk: int, searched: int) -> dict[str, Any]:
         made["why"] = in_one_line(row)
         made["bad"] = [[turn["turn"], turn["verdict"]] for turn in turns if not group_of_turn(turn).passes]
     return made
+
+
+def _names(call: Row) -> Iterator[str]:
+    """The tool that was called, and those that were in its place before."""
+    yield call["tool"]
+    for side in ("recorded", "accepted"):
+        if (call.get(side) or {}).get("tool"):
+            yield call[side]["tool"]
 
 
 def _mark(turn: Row) -> str:
@@ -155,11 +163,15 @@ def _as_text(value: Any) -> str:
 
 
 def _add_causes(sessions: Sequence[dict[str, Any]], found: Sequence[Cause], at: Mapping[int, str]) -> None:
-    """To each session the positions of its causes."""
+    """To each session the positions of its causes, and their fingerprints, by which they are searched."""
     by_anchor = {session["id"]: session for session in sessions}
     for position, cause in enumerate(found):
-        for anchor in {at[id(row)]: None for row, _ in cause.rows}:
-            by_anchor[anchor].setdefault("causes", []).append(position)
+        for row, turn in cause.rows:
+            session = by_anchor[at[id(row)]]
+            prints = session.setdefault("prints", [])
+            prints += [fingerprint] if (fingerprint := _found(cause, turn).get("fingerprint", "")) not in prints else []
+            places = session.setdefault("causes", [])
+            places += [position] if position not in places else []
 
 
 def _cause(cause: Cause, at: Mapping[int, str]) -> dict[str, Any]:

@@ -5,20 +5,20 @@ const GROUPED = {
 };
 const RANKS = { fail: 0, norun: 1, review: 2, ok: 3 };
 const LETTERS = { f: "fail", n: "norun", r: "review", o: "ok", "-": "beyond" };
-const bad = (one) => one.group === "fail" || one.group === "norun";
+const isBad = (one) => one.group === "fail" || one.group === "norun";
 
 // The list that is on the page, for its keys.
 let listed = null;
 
 // A name for a place that is no wider than a name; the session has it whole.
-const brief = (text, most = 120) => (text.length > most ? text.slice(0, most) + "…" : text);
+const elided = (text, most = 120) => (text.length > most ? text.slice(0, most) + "…" : text);
 
 function overviewView(now) {
   const { index } = store;
   const chosen = { q: now.params.get("q") || "", by: GROUPED[now.params.get("by")] ? now.params.get("by") : "result" };
   const filters = [];
   const list = sessionList();
-  const tools = toolbar(chosen, (change) => choose(change));
+  const tools = searchBar(chosen, (change) => choose(change));
   function choose(change, from) {
     Object.assign(chosen, change);
     place.keep({ q: chosen.q, by: chosen.by === "result" ? "" : chosen.by });
@@ -26,22 +26,22 @@ function overviewView(now) {
     if (from) tools.reveal();
   }
   function show() {
-    const found = index.sessions.filter(matcher(chosen.q));
-    list.fill(sections(found, chosen.by));
+    const found = index.sessions.filter(queryMatcher(chosen.q));
+    list.fill(sectionsOf(found, chosen.by));
     tools.tell(found.length);
-    for (const button of filters) button.setAttribute("aria-pressed", has(chosen.q, button.dataset.key, button.filters));
+    for (const button of filters) button.setAttribute("aria-pressed", asksFor(chosen.q, button.dataset.key, button.filters));
   }
   // A button that filters the list. Held with Ctrl, Cmd or Shift it adds to what is chosen.
   const filter = (key, value, props, ...children) => {
     const button = h("button", { type: "button", "aria-pressed": "false", ...props, data: { key }, prop: { filters: value }, on: {
-      click: (event) => choose({ q: pressed(chosen.q, key, value, event.ctrlKey || event.metaKey || event.shiftKey) }, button),
+      click: (event) => choose({ q: queryAfter(chosen.q, key, value, event.ctrlKey || event.metaKey || event.shiftKey) }, button),
     } }, children);
     filters.push(button);
     return button;
   };
   const view = h("div.ov", { data: { title: index.verdict } },
     h("h1", null, index.verdict), notices(index),
-    h("section.tiles", { "aria-label": "Sessions by result" }, index.groups.map((group) => tile(group, filter))), shareBar(index.groups),
+    h("section.tiles", { "aria-label": "Sessions by result" }, index.groups.map((group) => groupTile(group, filter))), shareBar(index.groups),
     index.against && againstBox(index.against, filter),
     h("div.ov-cols", null,
       h("div.ov-main", null, causesCard(index.causes, filter), h("section.ov-list", { "aria-label": "Sessions" }, h("h2.sr", null, "Sessions"), tools, list)),
@@ -58,7 +58,7 @@ function notices(index) {
   return [told.slice(0, 2), h("details.more", null, h("summary", null, plural(told.length - 2, "more warning")), told.slice(2))];
 }
 
-function tile(group, filter) {
+function groupTile(group, filter) {
   const verdicts = store.index.verdicts.filter(([, , slug]) => slug === group.slug);
   return h("div.tile", { class: group.slug + (group.count ? "" : " none") },
     filter("group", group.slug, { class: "tile-group", disabled: !group.count }, h("span.sign", { "aria-hidden": "true" }, SIGNS[group.slug]),
@@ -86,9 +86,9 @@ function againstBox(against, filter) {
   const removed = [h("b", null, number(against.removed.length)), " removed"];
   return h("section.against", { "aria-labelledby": "against" }, h("h2", { id: "against" }, "Against the base"), changes,
     against.removed.length
-      ? h("details", null, h("summary.pill", null, removed), h("ul", null, against.removed.map((name) => h("li", null, code(brief(name))))))
+      ? h("details", null, h("summary.pill", null, removed), h("ul", null, against.removed.map((name) => h("li", null, code(elided(name))))))
       : h("span.pill.flat", null, removed),
-    h("p.dim", null, code(brief(against.path, 200))));
+    h("p.dim", null, code(elided(against.path, 200))));
 }
 
 // ---- causes ----
@@ -101,11 +101,11 @@ function causesCard(causes, filter) {
   return h("section.card.causes-card", { "aria-labelledby": "causes" }, h("h2", { id: "causes" }, "Causes ",
     h("span.dim", null, "the first difference of each session, equal ones together")),
     h("ul", null, causes.slice(0, CAUSES).map((cause) => causeItem(cause, filter))),
-    rest.length ? later(plural(rest.length, "more cause"), () => h("ul", null, rest.map((cause) => causeItem(cause, filter)))) : null);
+    rest.length ? onOpening(plural(rest.length, "more cause"), () => h("ul", null, rest.map((cause) => causeItem(cause, filter)))) : null);
 }
 
 // What is made when it is opened.
-function later(words, made) {
+function onOpening(words, made) {
   const box = h("details.more", { on: { toggle: () => {
     if (box.open && box.childElementCount === 1) box.append(made());
   } } }, h("summary", null, words));
@@ -116,9 +116,9 @@ function causeItem(cause, filter) {
   const [first, ...others] = cause.pairs;
   return h("li.cause-item", { class: cause.slug },
     filter("cause", causeName(cause), { class: "cause-count" }, h("b", null, number(cause.sessions)), h("span", null, cause.sessions === 1 ? " session" : " sessions")),
-    h("div", null, h("p", null, code(brief(cause.path, 300), { class: "path" }), " ", h("span.dim", null, brief(cause.words, 300)), cause.owners.map((owner) => [" ", h("span.owner", null, bdi(brief(owner, 60)))])),
+    h("div", null, h("p", null, code(elided(cause.path, 300), { class: "path" }), " ", h("span.dim", null, elided(cause.words, 300)), cause.owners.map((owner) => [" ", h("span.owner", null, bdi(elided(owner, 60)))])),
       pairLine(first),
-      others.length ? later(plural(others.length + cause.more, "other pair") + " of values", () => h("div", null, others.map(pairLine),
+      others.length ? onOpening(plural(others.length + cause.more, "other pair") + " of values", () => h("div", null, others.map(pairLine),
         cause.more ? h("p.dim", null, "and ", number(cause.more), " more") : null)) : null));
 }
 
@@ -132,35 +132,35 @@ function pairLine(pair) {
 
 function turnLinks(turns, many = 3) {
   const rest = turns.slice(many);
-  const link = ([id, turn]) => h("a", { href: `#${id}-${turn}` }, bdi(brief(store.summary(id).name)), ", turn " + turn);
+  const link = ([id, turn]) => h("a", { href: `#${id}-${turn}` }, bdi(elided(store.summary(id).name)), ", turn " + turn);
   return [turns.slice(0, many).map((one, at) => [at ? " · " : null, link(one)]),
-    rest.length ? later("and " + number(rest.length) + " more", () => h("ul", null, rest.map((one) => h("li", null, link(one))))) : null];
+    rest.length ? onOpening("and " + number(rest.length) + " more", () => h("ul", null, rest.map((one) => h("li", null, link(one))))) : null];
 }
 
 // ---- numbers ----
 
 // Beside the list; where there is no room beside it, folded above it.
 function numbersBox(...cards) {
-  const box = h("details", { open: !single.matches }, h("summary", null, "Numbers"), h("div.ov-side", null, cards));
+  const box = h("details", { open: !oneColumn.matches }, h("summary", null, "Numbers"), h("div.ov-side", null, cards));
   return h("aside.numbers", { "aria-label": "Numbers" }, box);
 }
 
-const single = matchMedia("(max-width: 68rem)");
-single.addEventListener("change", () => document.querySelector(".numbers > details")?.toggleAttribute("open", !single.matches));
+const oneColumn = matchMedia("(max-width: 68rem)");
+oneColumn.addEventListener("change", () => document.querySelector(".numbers > details")?.toggleAttribute("open", !oneColumn.matches));
 
-function counts(title, rows, sub = []) {
+function countsCard(title, rows, sub = []) {
   return h("section.card", null, h("h2", null, title), h("table.counts", null, h("tbody", null, rows.map(([name, count]) =>
     h("tr", { class: sub.includes(name) ? "sub" : null }, h("th", { scope: "row" }, name),
       h("td.num", { class: count ? (name.endsWith("unrecorded") ? "hot" : null) : "zero" }, number(count)))))));
 }
 
-const differencesCard = (index) => counts("Turns", index.differences);
-const callsCard = (index) => counts("Calls", index.calls, ["stale", "repeated", "moved", "flagged"]);
+const differencesCard = (index) => countsCard("Turns", index.differences);
+const callsCard = (index) => countsCard("Calls", index.calls, ["stale", "repeated", "moved", "flagged"]);
 
 function writesCard(writes, filter) {
   if (!writes.rows.length) return null;
   const tools = new Set(store.index.sessions.flatMap((one) => one.tools));
-  const name = (tool) => (tools.has(tool) ? filter("tool", tool, { class: "plain-button" }, code(brief(tool))) : code(brief(tool)));
+  const name = (tool) => (tools.has(tool) ? filter("tool", tool, { class: "plain-button" }, code(elided(tool))) : code(elided(tool)));
   const told = (found) => writes.states.map((state, at) => [state, ...found[at]]).filter(([, count]) => count)
     .map(([state, count, hot], at) => [at ? ", " : null, h("span", { class: hot ? "hot" : null }, number(count), " ", state)]);
   return h("section.card", null, h("h2", null, "Writes"),
@@ -171,24 +171,24 @@ function writesCard(writes, filter) {
 }
 
 function moreWrites(items, more, words) {
-  return items.length ? later(number(items.length + more) + " " + words, () => h("ul.write-items", null, items.map(writeItem),
+  return items.length ? onOpening(number(items.length + more) + " " + words, () => h("ul.write-items", null, items.map(writeItem),
     more ? h("li.dim", null, "and ", number(more), " more") : null)) : null;
 }
 
-const writeItem = (item) => h("li", null, chip(item.mark.text, item.mark.slug), " ", code(brief(item.tool)), " ", code(item.arguments, { class: "dim" }), " ", pageLink(item.link));
-const pageLink = (link) => h("a", { href: "#" + link.anchor }, bdi(brief(link.text)));
+const writeItem = (item) => h("li", null, chip(item.mark.text, item.mark.slug), " ", code(elided(item.tool)), " ", code(item.arguments, { class: "dim" }), " ", pageLink(item.link));
+const pageLink = (link) => h("a", { href: "#" + link.anchor }, bdi(elided(link.text)));
 
 function reachCard(index) {
   const items = index.stopped.map((link) => h("li", { class: link.slug }, h("span.sign", { "aria-hidden": "true" }, SIGNS[link.slug]), " ", pageLink(link), " ", h("small", null, link.note)));
   const rest = items.slice(4);
   return h("section.card", null, h("h2", null, "How far replays got"), h("p", null, index.reached, "."), h("ul.stops", null, items.slice(0, 4)),
-    rest.length ? later(number(rest.length + index.stopped_more) + " more", () => h("ul.stops", null, rest,
+    rest.length ? onOpening(number(rest.length + index.stopped_more) + " more", () => h("ul.stops", null, rest,
       index.stopped_more ? h("li.dim", null, "and ", number(index.stopped_more), " more") : null)) : null);
 }
 
 // ---- the list ----
 
-function toolbar(chosen, choose) {
+function searchBar(chosen, choose) {
   const offers = h("datalist", { id: "offers" });
   const search = h("input.search", { type: "search", id: "search", list: "offers", autocomplete: "off", spellcheck: "false", "aria-describedby": "search-help",
     placeholder: "Search, or verdict:changed tool:refund -owner:…", prop: { value: chosen.q }, on: {
@@ -196,7 +196,7 @@ function toolbar(chosen, choose) {
       keydown: (event) => searchKey(event, search, choose),
       focus: () => offer(),
     } });
-  const offer = () => offers.replaceChildren(...completions(search.value).map((value) => h("option", { prop: { value } })));
+  const offer = () => offers.replaceChildren(...queryOffers(search.value).map((value) => h("option", { prop: { value } })));
   const by = h("select", { id: "by", on: { change: () => choose({ by: by.value }) } },
     Object.entries(GROUPED).map(([value, words]) => h("option", { value, selected: value === chosen.by }, words)));
   const found = h("output.found", { for: "search" });
@@ -237,7 +237,7 @@ const GROUP_NAMES = {
 };
 
 // Sessions in groups, those with failures first: `[{name, slug, sessions}]`.
-function sections(found, by) {
+function sectionsOf(found, by) {
   if (by === "result") {
     return store.index.groups.map((group) => ({ name: group.name, slug: group.slug, sessions: found.filter((one) => one.group === group.slug) }))
       .filter((section) => section.sessions.length);
@@ -250,7 +250,7 @@ function sections(found, by) {
   }
   const made = [...groups].map(([name, sessions]) => {
     sessions.sort((left, right) => RANKS[left.group] - RANKS[right.group]);
-    return { name, slug: sessions[0].group, sessions, failing: sessions.filter(bad).length };
+    return { name, slug: sessions[0].group, sessions, failing: sessions.filter(isBad).length };
   });
   return made.sort((left, right) => RANKS[left.slug] - RANKS[right.slug] || right.failing - left.failing || right.sessions.length - left.sessions.length);
 }
@@ -259,7 +259,7 @@ function sections(found, by) {
 const BARS = 32;
 // Heights of what is listed, as overview.css has them.
 const HEIGHTS = { wide: { head: 42, ok: 34, bad: 56 }, narrow: { head: 42, ok: 56, bad: 96 } };
-const narrow = matchMedia("(max-width: 46rem)");
+const narrowPage = matchMedia("(max-width: 46rem)");
 
 // The list scrolls with the page; only what is near the window is there.
 function sessionList() {
@@ -272,9 +272,9 @@ function sessionList() {
   let tops = [0];
   let drawn = new Map();
   const measure = () => {
-    const heights = HEIGHTS[narrow.matches ? "narrow" : "wide"];
+    const heights = HEIGHTS[narrowPage.matches ? "narrow" : "wide"];
     tops = [0];
-    for (const item of items) tops.push(tops.at(-1) + heights[item.section ? "head" : bad(item.one) ? "bad" : "ok"]);
+    for (const item of items) tops.push(tops.at(-1) + heights[item.section ? "head" : isBad(item.one) ? "bad" : "ok"]);
     list.style.setProperty("height", tops.at(-1) + "px");
   };
   const at = (y) => {
@@ -325,7 +325,7 @@ function sessionList() {
     while (items[i]?.section) i += by;
     if (!items[i]) return;
     const top = list.getBoundingClientRect().top + tops[i];
-    if (top < 120 || top > innerHeight - 120) window.scrollBy(0, top - innerHeight / 2);
+    if (top < 160 || top > innerHeight - 120) window.scrollBy(0, top - innerHeight / 2);
     paint();
     drawn.get(i).querySelector("a").focus({ preventScroll: true });
   };
@@ -335,7 +335,7 @@ function sessionList() {
     const frame = () => requestAnimationFrame(() => (list.isConnected ? paint() : until.abort()));
     window.addEventListener("scroll", frame, { signal, passive: true });
     window.addEventListener("resize", frame, { signal });
-    narrow.addEventListener("change", again, { signal });
+    narrowPage.addEventListener("change", again, { signal });
     paint();
   };
   return box;
@@ -343,26 +343,26 @@ function sessionList() {
 
 function headRow(section) {
   const failing = section.failing === undefined || section.failing === section.sessions.length ? "" : `${number(section.failing)} not passing`;
-  return h("li.row-head", { class: section.slug }, h("h3", null, h("span.sign", { "aria-hidden": "true" }, SIGNS[section.slug]), " ", bdi(brief(section.name)), " ",
+  return h("li.row-head", { class: section.slug }, h("h3", null, h("span.sign", { "aria-hidden": "true" }, SIGNS[section.slug]), " ", bdi(elided(section.name)), " ",
     h("span.dim", null, number(section.sessions.length), failing ? " · " + failing : "")));
 }
 
 function sessionRow(one, position, of) {
   const turn = one.bad?.[0]?.[0];
-  return h("li.row", { class: one.group + (bad(one) ? " bad" : ""), "aria-setsize": of, "aria-posinset": position },
+  return h("li.row", { class: one.group + (isBad(one) ? " bad" : ""), "aria-setsize": of, "aria-posinset": position },
     h("span.sign", { "aria-hidden": "true" }, SIGNS[one.group]),
-    h("a.name", { href: "#" + one.id }, bdi(brief(one.name)), h("span.sr", null, ", ", groupName(one.group))),
-    h("span.title", { dir: "auto" }, brief(one.title || "", 300)), badges(one),
+    h("a.name", { href: "#" + one.id }, h("span.sr", null, groupName(one.group), ": "), bdi(elided(one.name))),
+    h("span.title", { dir: "auto" }, elided(one.title || "", 300)), badgesOf(one),
     h("span.tally", null, Object.entries(one.verdicts).sort(byWeight).map(([name, count]) => `${number(count)} ${name}`).join(", ") || "did not begin"),
     turnBars(one.marks),
-    bad(one) ? h("a.because", { href: turn ? `#${one.id}-${turn}` : "#" + one.id, dir: "auto" }, brief(one.why, 600)) : null);
+    isBad(one) ? h("a.because", { href: turn ? `#${one.id}-${turn}` : "#" + one.id, dir: "auto" }, elided(one.why, 600)) : null);
 }
 
 const groupName = (slug) => store.index.groups.find((group) => group.slug === slug).name;
 const verdictRank = (name) => RANKS[store.index.verdicts.find(([other]) => other === name)?.[2]] ?? 2;
 const byWeight = ([left], [right]) => verdictRank(left) - verdictRank(right);
 
-function badges(one) {
+function badgesOf(one) {
   const told = [];
   if (one.base === "newly-failing" || one.base === "newly-passing") told.push(chip(one.base.replace("-", " "), BASE_SLUGS[one.base]));
   if (one.base === "new") told.push(h("span.badge", null, "new"));

@@ -8,7 +8,7 @@ const FIELDS = {
   tool: (one) => one.tools,
   kind: (one) => one.kinds,
   owner: (one) => [one.owner],
-  group: (one) => [one.group],
+  group: (one) => [one.group, groupName(one.group)],
   cassette: (one) => [one.cassette],
   cause: (one) => (one.causes || []).map((at) => causeName(store.index.causes[at])),
   base: (one) => [one.base],
@@ -16,73 +16,71 @@ const FIELDS = {
 const KEYS = Object.keys(FIELDS);
 // `verdict:changed` is not to find what is unchanged.
 const WHOLE = new Set(["verdict", "kind", "group", "base"]);
-const TERM = new RegExp(`\\s*(-?)(?:(${KEYS.join("|")}):)?(?:"((?:\\\\.|[^"\\\\])*)"?|(\\S*))`, "ysu");
+const TERM = new RegExp(`\\s*(-?)(?:(${KEYS.join("|")}):)?(?:"((?:\\\\.|[^"\\\\])*)("?)|(\\S*))`, "ysu");
 
 const causeName = (cause) => cause.kind + " " + cause.path;
 
-// Texts as {key, value, not, whole}; what is no key is part of a word.
-function terms(query) {
+// Terms as {key, value, not, whole, raw}; a key that is none of ours is part of a word. An open quote is one that is still typed.
+function termsOf(query) {
   const found = [];
   TERM.lastIndex = 0;
   while (TERM.lastIndex < query.length) {
-    const [, not, key, quoted, word] = TERM.exec(query);
-    const whole = quoted !== undefined;
-    const value = whole ? quoted.replace(/\\(.)/gsu, "$1") : word;
-    if (value || (whole && key)) found.push({ key: key || null, value, not: not === "-", whole });
+    const [raw, not, key, inside, closed, word] = TERM.exec(query);
+    const value = word ?? outOfQuotes(inside);
+    if (value || (closed && key)) found.push({ key: key || null, value, not: not === "-", whole: Boolean(closed), raw: raw.trim() + (inside !== undefined && !closed ? '"' : "") });
   }
   return found;
 }
 
-function written(found) {
-  return found.map((term) => (term.not ? "-" : "") + (term.key ? term.key + ":" : "") + (term.whole ? quotedTerm(term.value) : term.value)).join(" ");
-}
+const queryText = (found) => found.map((term) => term.raw).join(" ");
+// A search box has no lines, an address no half characters.
+const inQuotes = (text) => '"' + text.replace(/["\\]/g, "\\$&").replaceAll("\n", "\\n").replaceAll("\r", "\\r") + '"';
+const outOfQuotes = (text) => text.replace(/\\(.)/gsu, (_, one) => ({ n: "\n", r: "\r" })[one] ?? one);
+const alike = (value) => String(value).replace(/\p{Cs}/gu, "\ufffd").toLowerCase();
 
-const quotedTerm = (text) => '"' + text.replace(/["\\]/g, "\\$&") + '"';
-
-function holds(term, one) {
-  const sought = term.value.toLowerCase();
-  if (!term.key) return haystack(one).includes(sought);
-  const values = FIELDS[term.key](one).filter(Boolean).map((value) => String(value).toLowerCase());
+function termHolds(term, one) {
+  const sought = alike(term.value);
+  if (!term.key) return hayOf(one).includes(sought);
+  const values = FIELDS[term.key](one).filter(Boolean).map(alike);
   if (!sought) return !values.length;
   return values.some((value) => (term.whole || WHOLE.has(term.key) ? value === sought : value.includes(sought)));
 }
 
-function haystack(one) {
-  one.hay ??= [one.name, one.cassette, one.title, one.session, one.agent, one.owner, one.why, one.text, one.tools.join("\n"),
-    ...(one.causes || []).map((at) => store.index.causes[at].pairs.map((pair) => pair.print).join(" "))].join("\n").toLowerCase();
+function hayOf(one) {
+  one.hay ??= alike([one.name, one.cassette, one.title, one.session, one.agent, one.owner, one.why, one.text, ...one.tools, ...(one.prints || [])].join("\n"));
   return one.hay;
 }
 
 // Whether a session is among what a query asks for.
-function matcher(query) {
-  const found = terms(query);
+function queryMatcher(query) {
+  const found = termsOf(query);
   const must = found.filter((term) => !term.not && !term.key);
   const never = found.filter((term) => term.not);
   const any = KEYS.map((key) => found.filter((term) => !term.not && term.key === key)).filter((same) => same.length);
-  return (one) => must.every((term) => holds(term, one)) && !never.some((term) => holds(term, one)) &&
-    any.every((same) => same.some((term) => holds(term, one)));
+  return (one) => must.every((term) => termHolds(term, one)) && !never.some((term) => termHolds(term, one)) &&
+    any.every((same) => same.some((term) => termHolds(term, one)));
 }
 
-const has = (query, key, value) => terms(query).some((term) => term.key === key && !term.not && term.value === value);
+const asksFor = (query, key, value) => termsOf(query).some((term) => term.key === key && !term.not && alike(term.value) === alike(value));
 
 // The query of a button that is pressed: its value alone, or taken back; beside the others of its key where `more` is held.
-function pressed(query, key, value, more) {
-  const found = terms(query);
-  const rest = found.filter((term) => term.key !== key || term.not || (more && term.value !== value));
+function queryAfter(query, key, value, more) {
+  const found = termsOf(query);
+  const rest = found.filter((term) => term.key !== key || term.not || (more && alike(term.value) !== alike(value)));
   const alone = found.filter((term) => term.key === key && !term.not).length === 1;
-  const back = has(query, key, value) && (more || alone);
-  return written(back ? rest : [...rest, { key, value, not: false, whole: !WHOLE.has(key) || /\W/.test(value.replaceAll("-", "")) }]);
+  const back = asksFor(query, key, value) && (more || alone);
+  return queryText(back ? rest : [...rest, { raw: key + ":" + (WHOLE.has(key) && /^[\w-]+$/.test(value) ? value : inQuotes(value)) }]);
 }
 
 // What the text could go on with: keys, then the values of a key.
-function completions(query) {
+function queryOffers(query) {
   const [, start, last] = /^(.*?)(\S*)$/s.exec(query);
   const found = /^(-?)(?:(\w+):)?"?([^"]*)$/.exec(last);
   if (!found) return [];
   const [, not, key, begun] = found;
   if (!key) return KEYS.filter((one) => one.startsWith(begun)).map((one) => start + not + one + ":");
   if (!FIELDS[key]) return [];
-  const values = new Set(store.index.sessions.flatMap(FIELDS[key]).filter(Boolean));
-  return [...values].filter((value) => String(value).toLowerCase().startsWith(begun.toLowerCase())).slice(0, 40)
-    .map((value) => start + not + key + ":" + (WHOLE.has(key) ? value : quotedTerm(String(value))));
+  const values = new Set(store.index.sessions.flatMap(FIELDS[key]).filter(Boolean).map(String));
+  return [...values].filter((value) => value.toLowerCase().startsWith(begun.toLowerCase())).slice(0, 40)
+    .map((value) => start + not + key + ":" + (WHOLE.has(key) ? value : inQuotes(value)));
 }
