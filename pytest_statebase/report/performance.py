@@ -38,7 +38,8 @@ _SLOWEST = 5
 _ENOUGH = 5
 """Earlier runs of two weeks that it takes to call a run worse than all of them."""
 _MUCH_SLOWER = 1.5
-"""Times of replays vary with the machine: by this factor one has to be slower than the slowest."""
+_NOTICED = 50.0
+"""Times vary with the machine: by this factor, and by these milliseconds, one has to be slower than the slowest."""
 
 
 def performance(made: Run, anchors: Mapping[int, str]) -> dict[str, Any]:
@@ -153,7 +154,8 @@ def _worse(trend: Trend | None) -> Iterator[str]:
 def _is_worse(value: float, earlier: Sequence[float], measure: Measure) -> bool:
     if measure.more_is_better:
         return value < min(earlier)
-    return value > max(earlier) * (_MUCH_SLOWER if measure.unit == "ms" else 1)
+    slowest = max(earlier)
+    return value > slowest * _MUCH_SLOWER and value > slowest + _NOTICED
 
 
 # --- Production beside replay
