@@ -118,7 +118,7 @@ def test_failures_come_first(opened: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "by, heads",
+    ("by", "heads"),
     [
         ("owner", ["✕ nobody 8 · 5 not passing", "✕ payments-team 1"]),
         ("agent", ["✕ sample.fixed:SupportAgent 8 · 5 not passing", "⊘ no agent 1"]),

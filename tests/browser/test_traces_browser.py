@@ -174,6 +174,9 @@ def test_the_reasoning_is_searched(opened: Any) -> None:
     page.keyboard.type("PARCEL  left")
     assert [cells[5] for cells in shown(page)] == ["The parcel has not left"]
     assert page.evaluate("location.hash") == "#traces?q=PARCEL++left"
+    assert page.locator(".trace mark").all_text_contents() == ["parcel", "left"]
+    page.get_by_role("searchbox").fill("(.*")
+    assert shown(page) == []
     page.get_by_role("searchbox").fill("nowhere")
     assert page.get_by_text("No trace fits.").is_visible()
     assert shown(page) == []

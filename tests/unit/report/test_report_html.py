@@ -249,7 +249,7 @@ def test_what_is_packed_reads_back_to_the_letter() -> None:
     summaries = {summary["id"]: summary for summary in index["sessions"]}
     kept = {anchor: one for name in found if name != "index" for anchor, one in unpacked(found[name]).items()}
     shown = [kept[anchor] for anchor in summaries]
-    for turn in (turn for row in shown for turn in row["turns"]):
+    for turn in (turn for one in shown for turn in one["turns"]):
         turn.pop("brief", None)
     shown[-2].pop("brief")
     assert shown == [exact_row(row) for row in rows]

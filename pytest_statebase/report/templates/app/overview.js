@@ -5,7 +5,7 @@ const GROUPED = {
 };
 const RANKS = { fail: 0, norun: 1, review: 2, ok: 3 };
 const LETTERS = { f: "fail", n: "norun", r: "review", o: "ok", "-": "beyond" };
-const isBad = (one) => one.group === "fail" || one.group === "norun";
+const isBadSession = (one) => one.group === "fail" || one.group === "norun";
 
 // The list that is on the page, for its keys.
 let listed = null;
@@ -250,7 +250,7 @@ function sectionsOf(found, by) {
   }
   const made = [...groups].map(([name, sessions]) => {
     sessions.sort((left, right) => RANKS[left.group] - RANKS[right.group]);
-    return { name, slug: sessions[0].group, sessions, failing: sessions.filter(isBad).length };
+    return { name, slug: sessions[0].group, sessions, failing: sessions.filter(isBadSession).length };
   });
   return made.sort((left, right) => RANKS[left.slug] - RANKS[right.slug] || right.failing - left.failing || right.sessions.length - left.sessions.length);
 }
@@ -274,7 +274,7 @@ function sessionList() {
   const measure = () => {
     const heights = HEIGHTS[narrowPage.matches ? "narrow" : "wide"];
     tops = [0];
-    for (const item of items) tops.push(tops.at(-1) + heights[item.section ? "head" : isBad(item.one) ? "bad" : "ok"]);
+    for (const item of items) tops.push(tops.at(-1) + heights[item.section ? "head" : isBadSession(item.one) ? "bad" : "ok"]);
     list.style.setProperty("height", tops.at(-1) + "px");
   };
   const at = (y) => {
@@ -349,13 +349,13 @@ function headRow(section) {
 
 function sessionRow(one, position, of) {
   const turn = one.bad?.[0]?.[0];
-  return h("li.row", { class: one.group + (isBad(one) ? " bad" : ""), "aria-setsize": of, "aria-posinset": position },
+  return h("li.row", { class: one.group + (isBadSession(one) ? " bad" : ""), "aria-setsize": of, "aria-posinset": position },
     h("span.sign", { "aria-hidden": "true" }, SIGNS[one.group]),
     h("a.name", { href: "#" + one.id }, h("span.sr", null, groupName(one.group), ": "), bdi(elided(one.name))),
     h("span.title", { dir: "auto" }, elided(one.title || "", 300)), badgesOf(one),
     h("span.tally", null, Object.entries(one.verdicts).sort(byWeight).map(([name, count]) => `${number(count)} ${name}`).join(", ") || "did not begin"),
     turnBars(one.marks),
-    isBad(one) ? h("a.because", { href: turn ? `#${one.id}-${turn}` : "#" + one.id, dir: "auto" }, elided(one.why, 600)) : null);
+    isBadSession(one) ? h("a.because", { href: turn ? `#${one.id}-${turn}` : "#" + one.id, dir: "auto" }, elided(one.why, 600)) : null);
 }
 
 const groupName = (slug) => store.index.groups.find((group) => group.slug === slug).name;

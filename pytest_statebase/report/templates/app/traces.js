@@ -1,16 +1,16 @@
 // The trace explorer: who did what, when and why, in the recordings of all sessions or of one.
 
-const READ = new Map(); // the traces of each session that was unpacked for them
+const TRACES_READ = new Map(); // the traces of each session that was unpacked for them
 const NOBODY = "~none"; // in the address, for traces that name no actor
-const BUTTONS = 24;
-const REASONED = new Set(["turn.added", "state.updated", "state.rolled_back"]);
+const ACTION_BUTTONS = 24;
+const REASONED_ACTIONS = new Set(["turn.added", "state.updated", "state.rolled_back"]);
 let tracesNow = null;
 
 keys.add("/", "search", () => tracesNow.search.focus(), "traces");
-keys.add("j ArrowDown", "next trace", () => pick(tracesNow, tracesNow.at + 1), "traces");
-keys.add("k ArrowUp", "trace before", () => pick(tracesNow, tracesNow.at - 1), "traces");
-keys.add("Home", "first trace", () => pick(tracesNow, 0), "traces");
-keys.add("End", "last trace", () => pick(tracesNow, tracesNow.shown.length - 1), "traces");
+keys.add("j ArrowDown", "next trace", () => pickTrace(tracesNow, tracesNow.at + 1), "traces");
+keys.add("k ArrowUp", "trace before", () => pickTrace(tracesNow, tracesNow.at - 1), "traces");
+keys.add("Home", "first trace", () => pickTrace(tracesNow, 0), "traces");
+keys.add("End", "last trace", () => pickTrace(tracesNow, tracesNow.shown.length - 1), "traces");
 keys.add("Enter", "open the trace’s place in its session", () => tracesNow.at >= 0 && place.go(tracesNow.shown[tracesNow.at].href), "traces");
 
 function tracesView(now) {
@@ -19,30 +19,30 @@ function tracesView(now) {
   view.status = h("p.dim.trace-count", { role: "status" }, "Reading…");
   view.progress = h("progress", { max: 1, value: 0, "aria-label": "Sessions that were read", hidden: true });
   view.search = h("input", { type: "search", placeholder: "Search reasoning and content", "aria-label": "Search reasoning and content",
-    on: { input: () => choose(view, { text: view.search.value }) }, prop: { value: view.text } });
-  view.actorBox = h("select", { "aria-label": "Actor", on: { change: () => choose(view, { actor: view.actorBox.value }) } });
+    on: { input: () => chooseTraces(view, { text: view.search.value }) }, prop: { value: view.text } });
+  view.actorBox = h("select", { "aria-label": "Actor", on: { change: () => chooseTraces(view, { actor: view.actorBox.value }) } });
   view.actionBox = h("div.trace-actions", { role: "group", "aria-label": "Actions" });
   view.detail = h("section.card.trace-detail", { "aria-label": "The chosen trace" });
   view.body = h("div.trace-body", null, view.detail);
-  view.root = h("div.traces", { data: { title: "Traces" } }, h("h1", null, "Traces"), view.session ? oneSession(view.session) : null,
+  view.root = h("div.traces", { data: { title: "Traces" } }, h("h1", null, "Traces"), view.session ? tracedSession(view.session) : null,
     h("div.toolbar", null, view.search, view.actorBox, orderButton(view),
       h("button", { type: "button", on: { click: () => download(csvName(view), csvOf(view.shown)) } }, "Export CSV")),
     view.actionBox, view.status, view.progress, view.body);
   tracesNow = view;
-  addList(view);
-  NARROW.addEventListener("change", () => view.root.isConnected && addList(view));
-  view.root.arrived = () => readAll(view);
+  addTraceList(view);
+  NARROW.addEventListener("change", () => view.root.isConnected && addTraceList(view));
+  view.root.arrived = () => readTraces(view);
   return view.root;
 }
 
-function oneSession(summary) {
+function tracedSession(summary) {
   return h("p.trace-session", null, "Session ", h("a", { href: "#" + summary.id }, bdi(summary.name)), " ", h("a.button", { href: "#traces" }, "All sessions"));
 }
 
 function orderButton(view) {
   const words = () => (view.newest ? "Newest first" : "Oldest first");
   const button = h("button", { type: "button", title: "Turn the order around", on: { click: () => {
-    choose(view, { newest: !view.newest });
+    chooseTraces(view, { newest: !view.newest });
     button.textContent = words();
   } } }, words());
   return button;
@@ -59,30 +59,30 @@ function tracedSessions(view) {
 }
 
 // Unpack the sessions one by one while the page stays usable; what was read is shown as it comes.
-async function readAll(view) {
+async function readTraces(view) {
   const sessions = tracedSessions(view);
-  const add = (summary) => view.all.push(...READ.get(summary.id));
+  const add = (summary) => view.all.push(...TRACES_READ.get(summary.id));
   let painted = performance.now();
-  const rest = sleeper();
-  view.progress.hidden = sessions.every((one) => READ.has(one.id));
+  const rest = breather();
+  view.progress.hidden = sessions.every((one) => TRACES_READ.has(one.id));
   for (const [done, summary] of sessions.entries()) {
-    if (!READ.has(summary.id)) READ.set(summary.id, await readOne(summary, rest));
+    if (!TRACES_READ.has(summary.id)) TRACES_READ.set(summary.id, await readTracesOf(summary, rest));
     if (!view.root.isConnected) return;
     add(summary);
     await rest();
     if (performance.now() - painted > 400) {
       view.progress.value = (done + 1) / sessions.length;
-      refresh(view);
+      refreshTraces(view);
       painted = performance.now();
     }
   }
   view.progress.hidden = true;
   view.done = true;
-  refresh(view);
+  refreshTraces(view);
 }
 
 // Gives way to the page after every few milliseconds of work.
-function sleeper() {
+function breather() {
   let began = performance.now();
   return async () => {
     if (performance.now() - began < 12) return;
@@ -91,7 +91,7 @@ function sleeper() {
   };
 }
 
-async function readOne(summary, rest) {
+async function readTracesOf(summary, rest) {
   const row = await store.session(summary.id);
   const made = [];
   let time = -Infinity;
@@ -106,7 +106,7 @@ async function readOne(summary, rest) {
 
 // ---- what a recording tells ----
 
-const tellText = (value) => (value === undefined || value === null ? "" : typeof value === "string" ? value : oneLine(value));
+const traceText = (value) => (value === undefined || value === null ? "" : typeof value === "string" ? value : oneLine(value));
 
 // The traces of a row in the order in which they were recorded: `{action, turn, at, actor, why, what, href, bad}`. One that tells no time has
 // that of the last one before it which does.
@@ -114,7 +114,7 @@ function* tracesOf(row, id) {
   const states = statesOf(row);
   const created = (row.traces || []).find((one) => one.action === "session.created");
   let at = created && created.at;
-  if (created) yield { ...created, what: states.length ? "state " + tellText(states[0]) : "", href: `#${id}?at=start` };
+  if (created) yield { ...created, what: states.length ? "state " + traceText(states[0]) : "", href: `#${id}?at=start` };
   for (const step of stepsOf(row)) {
     if (step.kind === "turn") at = (step.turn.told || step.turn.other).at || at;
     for (const one of stepTraces(row, states, step, id)) yield { ...one, at: (at = one.at || at) };
@@ -142,15 +142,15 @@ function* callTrace(step, id, href) {
   if (other) yield { action: "tool.called", turn: number, actor: null, what: call, href };
   if (other || !call.recorded) return;
   const { tool, arguments: given, result, error, agent } = call.recorded;
-  const after = error !== undefined ? " raised " + tellText(error) : result !== undefined ? " → " + tellText(result) : "";
-  yield { action: "tool.called", turn: number, actor: agent, what: `${tool || call.tool} ${tellText(given)}${after}`, href: `#${id}-${number}-c${step.call}`, bad: error !== undefined };
+  const after = error !== undefined ? " raised " + traceText(error) : result !== undefined ? " → " + traceText(result) : "";
+  yield { action: "tool.called", turn: number, actor: agent, what: `${tool || call.tool} ${traceText(given)}${after}`, href: `#${id}-${number}-c${step.call}`, bad: error !== undefined };
 }
 
 function turnTrace({ told, other, number }, id, href) {
   const side = told ? told.recorded : other;
   const error = told && side.error !== undefined;
-  return { action: "turn.added", turn: number, actor: (told || other).actor, why: told ? tellText(side.reasoning) : other.why,
-    what: `${tellText((told || other).input)} → ${error ? "raised " + tellText(side.error) : tellText(side.output)}`, href: told ? `#${id}-${number}` : href, bad: error };
+  return { action: "turn.added", turn: number, actor: (told || other).actor, why: told ? traceText(side.reasoning) : other.why,
+    what: `${traceText((told || other).input)} → ${error ? "raised " + traceText(side.error) : traceText(side.output)}`, href: told ? `#${id}-${number}` : href, bad: error };
 }
 
 // ---- choosing ----
@@ -159,16 +159,16 @@ function chosenActions(params) {
   return (params.get("action") || "").split(" ").filter(Boolean);
 }
 
-function choose(view, chosen) {
+function chooseTraces(view, chosen) {
   Object.assign(view, chosen, { at: -1 });
   place.keep({ action: [...view.actions].join(" "), actor: view.actor, q: view.text, order: view.newest ? "desc" : "" });
-  refresh(view);
+  refreshTraces(view);
 }
 
 // The traces that fit, in order, and how many there would be of each action and actor.
-function refresh(view) {
+function refreshTraces(view) {
   const kept = view.shown[view.at];
-  const words = view.text.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = searchedWords(view);
   const counts = { actions: new Map(), actors: new Map() };
   view.shown = view.all.filter((one) => {
     if (words.length) one.text ??= `${one.why || ""}\n${one.what || ""}`.toLowerCase();
@@ -182,31 +182,31 @@ function refresh(view) {
   view.shown.sort((a, b) => a.time - b.time || a.order - b.order);
   if (view.newest) view.shown.reverse();
   view.at = view.shown.indexOf(kept);
-  showCounts(view, counts);
+  showTraceCounts(view, counts);
   view.list.redraw(view.shown.length);
-  showDetail(view);
+  showTrace(view);
 }
 
-const byCount = (counts) => [...counts].sort((a, b) => b[1] - a[1]);
+const mostFirst = (counts) => [...counts].sort((a, b) => b[1] - a[1]);
 
-function showCounts(view, counts) {
+function showTraceCounts(view, counts) {
   for (const action of view.actions) if (!counts.actions.has(action)) counts.actions.set(action, 0);
   const focused = view.actionBox.contains(document.activeElement) ? document.activeElement.dataset.action : null;
-  view.actionBox.replaceChildren(...byCount(counts.actions).slice(0, BUTTONS).map(([action, count]) => h("button", { type: "button", data: { action },
+  view.actionBox.replaceChildren(...mostFirst(counts.actions).slice(0, ACTION_BUTTONS).map(([action, count]) => h("button", { type: "button", data: { action },
     "aria-pressed": String(view.actions.has(action)), on: { click: () => {
       if (!view.actions.delete(action)) view.actions.add(action);
-      choose(view, {});
+      chooseTraces(view, {});
     } } }, action, " ", h("span.n", null, number(count)))));
   for (const button of view.actionBox.children) if (button.dataset.action === focused) button.focus();
   if (view.actor && !counts.actors.has(view.actor)) counts.actors.set(view.actor, 0);
-  view.actorBox.replaceChildren(h("option", { value: "" }, "Any actor"), ...byCount(counts.actors).map(([actor, count]) =>
+  view.actorBox.replaceChildren(h("option", { value: "" }, "Any actor"), ...mostFirst(counts.actors).map(([actor, count]) =>
     h("option", { prop: { value: actor, selected: actor === view.actor } }, `${actor === NOBODY ? "no actor named" : visible(actor).slice(0, 60)} (${number(count)})`)));
   view.status.textContent = `${number(view.shown.length)} of ${plural(view.all.length, "trace")}` + (view.done ? "" : " so far");
 }
 
 // ---- the list ----
 
-function addList(view) {
+function addTraceList(view) {
   const list = virtualList(0, NARROW.matches ? 84 : 46, (i) => traceRow(view, i), { role: "list", "aria-label": "Traces", tabindex: "0" });
   if (view.list) view.list.replaceWith(list);
   else view.body.prepend(list);
@@ -218,42 +218,50 @@ function traceRow(view, i) {
   const one = view.shown[i];
   return h("div", { role: "listitem", "aria-posinset": i + 1, "aria-setsize": view.shown.length }, h("button.trace", {
     type: "button", tabindex: "-1", class: one.bad ? "fail" : one.action === "state.rolled_back" ? "norun" : null, "aria-current": i === view.at ? "true" : null,
-    on: { click: (event) => (event.detail || i !== view.at ? pick(view, i) : place.go(one.href)) } },
-  h("span.when", null, timeText(one.at)), h("span.action", null, one.bad ? "✕ " : one.action === "state.rolled_back" ? "↩ " : "", one.action),
-  h("span.where", null, bdi(whereText(view, one))), h("span.at", null, bdi(one.actor ? "by " + one.actor : "")),
-  h("span.what", { dir: "auto" }, flat(one.what)), because(one)));
+    on: { click: (event) => (event.detail || i !== view.at ? pickTrace(view, i) : place.go(one.href)) } },
+  h("span.when", null, traceTime(one.at)), h("span.action", null, one.bad ? "✕ " : one.action === "state.rolled_back" ? "↩ " : "", one.action),
+  h("span.where", null, bdi(tracePlace(view, one))), h("span.at", null, bdi(one.actor ? "by " + one.actor : "")),
+  h("span.what", { dir: "auto" }, foundWords(view, flatText(one.what))), becauseOf(view, one)));
 }
 
-function whereText(view, one) {
+function tracePlace(view, one) {
   const turn = one.turn ? "turn " + one.turn : "";
   return view.session ? turn || "start" : [one.summary.name.split("::")[0], turn].filter(Boolean).join(", ");
 }
 
 // What is to say why, and does not, is told.
-function because(one) {
-  if (one.why) return h("span.because", { dir: "auto" }, flat(one.why));
-  return REASONED.has(one.action) ? h("span.because.none", null, "no reasoning") : null;
+function becauseOf(view, one) {
+  if (one.why) return h("span.because", { dir: "auto" }, foundWords(view, flatText(one.why)));
+  return REASONED_ACTIONS.has(one.action) ? h("span.because.none", null, "no reasoning") : null;
 }
 
-const flat = (text) => String(text || "").slice(0, 300).replace(/[ \n\r\t]+/g, " ");
+// A text in parts, what was searched marked.
+function foundWords(view, text) {
+  const words = searchedWords(view).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  if (!words.length) return text;
+  return String(text).split(new RegExp(`(${words.join("|")})`, "i")).map((part, i) => (i % 2 ? h("mark", null, part) : part));
+}
+
+const searchedWords = (view) => view.text.toLowerCase().split(/\s+/).filter(Boolean);
+const flatText = (text) => String(text || "").slice(0, 300).replace(/[ \n\r\t]+/g, " ");
 
 // `2026-11-30 02:30:31`, of a time that reads so.
-function timeText(at) {
+function traceTime(at) {
   const found = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)/.exec(at || "");
-  return found ? `${found[1]} ${found[2]}` : at ? flat(at).slice(0, 24) : "–";
+  return found ? `${found[1]} ${found[2]}` : at ? flatText(at).slice(0, 24) : "–";
 }
 
-function pick(view, i) {
+function pickTrace(view, i) {
   if (!view.shown.length) return;
   view.at = Math.min(Math.max(i, 0), view.shown.length - 1);
   view.list.show(view.at);
   view.list.redraw(view.shown.length);
-  showDetail(view);
+  showTrace(view);
   view.list.querySelector('[aria-current="true"]').focus({ preventScroll: true });
   if (NARROW.matches) view.detail.scrollIntoView({ block: "nearest" });
 }
 
-function showDetail(view) {
+function showTrace(view) {
   const one = view.shown[view.at];
   view.detail.hidden = !one && NARROW.matches;
   if (!one) {
@@ -263,8 +271,8 @@ function showDetail(view) {
   const facts = [["when", one.at || "not recorded"], ["who", one.actor || "not recorded"], ["session", one.summary.name], ["turn", one.turn || "none"]];
   view.detail.replaceChildren();
   append(view.detail, [h("h2", null, one.action), h("dl.facts", null, facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, bdi(value))))),
-    one.what ? [h("h3", null, "What"), h("pre.v", { dir: "auto", tabindex: "0" }, one.what)] : null, h("h3", null, "Why"),
-    one.why ? h("pre.v", { dir: "auto", tabindex: "0" }, one.why) : h("p.void", null, "No reasoning was recorded."),
+    one.what ? [h("h3", null, "What"), h("pre.v", { dir: "auto", tabindex: "0" }, foundWords(view, one.what))] : null, h("h3", null, "Why"),
+    one.why ? h("pre.v", { dir: "auto", tabindex: "0" }, foundWords(view, one.why)) : h("p.void", null, "No reasoning was recorded."),
     h("p.links", null, h("a", { href: one.href }, "Open in its session"))]);
 }
 
