@@ -38,8 +38,15 @@ _SCRIPTS = (
     "main",
 )
 _STYLES = ("style", "overview", "trend", "session", "turn", "traces")
-_BOOT = 'if ("DecompressionStream" in window) document.documentElement.classList.add("scripted");\n'
-"""Before anything is drawn: what is plain is not shown where the script will show more."""
+_BOOT = """\
+"use strict";
+if ("DecompressionStream" in window) {
+  const { classList, dataset } = document.documentElement;
+  classList.add("scripted");
+  addEventListener("load", () => "begun" in dataset || classList.remove("scripted"));
+}
+"""
+"""Before anything is drawn: what is plain is not shown where the script will show more, unless that is not there."""
 
 
 @dataclass(frozen=True, slots=True)

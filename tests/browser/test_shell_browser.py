@@ -212,3 +212,15 @@ def test_external_files_pass_a_strict_policy(browser: Any, tmp_path: Path) -> No
 
 
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css", ".js": "text/javascript"}
+
+
+@pytest.mark.parametrize("lost", ["app.js", "boot.js"])
+def test_a_page_whose_script_is_lost_reads_as_plain(browser: Any, tmp_path: Path, lost: str) -> None:
+    write_html(tmp_path / "report.html", Run(all_rows(), RUN), "external")
+    (tmp_path / "report-assets" / lost).unlink()
+    page = browser.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    heading = page.get_by_role("heading", name="6 of 9 sessions do not pass.")
+    heading.wait_for()
+    assert heading.count() == 1
+    page.close()

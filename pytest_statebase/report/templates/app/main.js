@@ -72,7 +72,7 @@ function focusOn(element) {
 function bar() {
   const { facts = [], groups } = store.index;
   return [
-    h("a.brand", { href: "#", id: "home" }, mark(), h("span", null, "statebase"), " replay"),
+    h("a.brand", { href: "#", id: "home" }, logo(), h("span", null, "statebase"), " replay"),
     h("nav", { "aria-label": "Report" }, h("a", { href: "#", data: { view: "overview" } }, "Overview"), h("a", { href: "#traces", data: { view: "traces" } }, "Traces")),
     h("span.tallies", null, groups.filter((one) => one.count).map((one) => chip([number(one.count), h("span.sr", null, ` ${one.name}`)], one.slug))),
     facts.length > 0 && h("details.run", null, h("summary", null, h("span", null, runWords(Object.fromEntries(facts)))),
@@ -83,8 +83,8 @@ function bar() {
 
 const runWords = (facts) => [facts.agent, (facts.started || "").replace(/T(\d\d:\d\d).*Z$/, " $1 UTC")].filter(Boolean).join(" · ") || "This run";
 
-function mark() {
-  return svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true", class: "mark" },
+function logo() {
+  return svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true", class: "logo" },
     svg("path", { d: "M4 2v11M4 10c0-4 8-2 8-6" }), svg("circle", { cx: 4, cy: 13, r: 2 }), svg("circle", { cx: 12, cy: 3, r: 2 }));
 }
 
@@ -147,8 +147,12 @@ function watch() {
 }
 
 async function begin() {
+  document.documentElement.dataset.begun = "";
   try {
     await store.load();
+    append(document.getElementById("top"), bar());
+    watch();
+    await draw();
   } catch (error) {
     // What is plain HTML still reads.
     document.documentElement.classList.remove("scripted");
@@ -156,10 +160,7 @@ async function begin() {
   }
   const plain = document.getElementById("plain");
   plain.remove();
-  append(document.getElementById("top"), bar());
-  watch();
   watchPrint(plain);
-  await draw();
 }
 
 begin();

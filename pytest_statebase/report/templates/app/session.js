@@ -203,7 +203,7 @@ function stepList(page) {
     const here = at === page.at;
     const [sign, title, text, slug] = stepWords(page, step);
     const row = h("a.step", { class: `k-${step.kind} ${step.part}`, href: stepAddress(page, step), tabindex: here ? "0" : "-1", "aria-current": here ? "step" : null },
-      h("span.number", null, step.kind === "turn" ? [h("span.sr", null, "Turn "), step.turn.number] : null), h("span.sign", { class: slug, "aria-hidden": "true" }, sign), h("b", null, bdi(title)), h("span.said", { dir: "auto" }, text));
+      h("span.number", null, step.kind === "turn" ? [h("span.sr", null, "Turn "), step.turn.number] : null), h("span.sign", { class: slug, "aria-hidden": "true" }, sign), h("b", null, bdi(title)), h("span.gist", { dir: "auto" }, text));
     row.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
