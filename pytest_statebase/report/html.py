@@ -32,6 +32,7 @@ _SCRIPTS = (
     "states",
     "rail",
     "session",
+    "fork",
     "turn",
     "traces",
     "help",

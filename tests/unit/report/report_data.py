@@ -20,7 +20,17 @@ from pytest_statebase.compare.model import (
     TurnResult,
     Verdict,
 )
-from pytest_statebase.ledger import Ledger, SessionCreated, StateUpdated, ToolCalled, Turn, TurnAdded, TurnStarted
+from pytest_statebase.ledger import (
+    Ledger,
+    MemoryAdded,
+    SessionCreated,
+    StateRolledBack,
+    StateUpdated,
+    ToolCalled,
+    Turn,
+    TurnAdded,
+    TurnStarted,
+)
 from pytest_statebase.report.results import Row, error_row, result_to_row
 from pytest_statebase.values import ABSENT
 
@@ -338,3 +348,38 @@ def hostile(evil: str = MARKUP + UNSEEN) -> Row:
     )
     made = ReplayResult(evil, evil, evil, evil, 1, "continuous", [turn], [evil], title=evil, owner=evil)
     return result_to_row(made, nodeid=evil)
+
+
+def recording(why: str = "The customer wants the money back", key: str = "note") -> Ledger:
+    """Four turns with a version in each of the first two, one between turns that goes back, and a memory."""
+    start = {"status": "new", "order": None, "refunds": []}
+    known = {"status": "open", "order": "1047", "refunds": []}
+    paid = {"status": "refunded", "order": "1047", "refunds": [{"id": "rf_88", "amount": 42.5}], key: why}
+    events: list[Any] = [SessionCreated("sess_told", "customer-support", state=start, at="2026-03-15T10:20:00Z")]
+    events += [TurnStarted(1, text("Where is my order 1047?"), at="2026-03-15T10:21:01Z"), LOOKUP]
+    events += [StateUpdated(1, known, reasoning="The order is known"), TurnAdded(text("It was delivered."))]
+    events += [TurnStarted(2, text("Please refund it."), at="2026-03-15T10:22:01Z"), LOOKUP, REFUND]
+    events += [StateUpdated(2, paid, reasoning=why), TurnAdded(text("I have issued a refund of 42.50."))]
+    events += [StateRolledBack(3, 1, known, reason="Paid twice", actor="ops", at="2026-03-15T10:22:30Z")]
+    events += [TurnStarted(3, text("Remember my address.")), MemoryAdded("lives in 02134"), TurnAdded(text("Noted."))]
+    events += [TurnStarted(4, text("Thanks")), TurnAdded(text("You are welcome."))]
+    return Ledger(events)
+
+
+def told(ledger: Ledger | None = None, **options: Any) -> ReplayResult:
+    """The recording, forked at turn 2 and replayed until turn 3; turn 2 refunds another amount."""
+    made = ledger or recording()
+    second, third, last = made.turns[1:]
+    again = ReplayedCall(
+        "issue_refund", {"order_id": "1047", "amount": 40.0}, 2, Source.RECORD, 2, 1, result=REFUND.result
+    )
+    cause = Divergence(Facet.TOOLS, Kind.ARGUMENTS, "tools.issue_refund.arguments.amount", 42.5, 40.0)
+    state = {"status": "refunded", "order": "1047", "refunds": [{"id": "rf_88", "amount": 40.0}]}
+    observed = Observed(2, [served(LOOKUP, 2, 0), again], text("I have issued a refund of 40.00."), state=state)
+    aligned = [AlignedCall(0, 0, "lookup_order"), AlignedCall(1, 1, "issue_refund")]
+    turns = [
+        TurnResult(2, Verdict.CHANGED, second, observed, [cause], aligned, made.version_of(2).state),
+        unchanged(third),
+        TurnResult(4, Verdict.NOT_REPLAYED, last, None, beyond_until=True),
+    ]
+    return result("told", turns, **{"fork": "turn 2", "until": 3, "recording": made, **options})

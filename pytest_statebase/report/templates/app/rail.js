@@ -20,7 +20,7 @@ function runsOf(steps, of) {
   return runs;
 }
 
-const partCells = ({ steps }) => runsOf(steps, (step) => step.part).map(({ from, to, value }) => railCell(from, to, "zone " + value, PARTS[value]));
+const partCells = ({ steps }) => runsOf(steps, (step) => step.part).map(({ from, to, value }) => railCell(from, to, "zone " + value, h("span", null, PARTS[value])));
 
 function turnCells({ steps }) {
   return runsOf(steps, (step) => step.turn).filter((run) => run.value).map(({ from, to, value: turn }) => {
@@ -34,7 +34,7 @@ function callCells({ row, steps }) {
     if (step.kind === "trace") return railCell(at, at + 1, "tick past", "◇");
     if (step.kind !== "call") return null;
     const [sign, , slug] = step.turn.told ? callState({ row, turn: step.turn.told }, step.turn.told.calls[step.call - 1]) : ["•", "", "past"];
-    return railCell(at, at + 1, `tick ${slug} ${step.part}`, sign);
+    return railCell(at, at + 1, `tick ${slug} ${step.part}`, sign === "·" ? "•" : sign);
   });
 }
 
@@ -55,7 +55,7 @@ function railOf(page) {
     partCells(page), turnCells(page), callCells(page), versionCells(page), page.fork > 0 ? railCell(page.fork, page.fork + 1, "fork") : null, glance, head);
   track.style.setProperty("--n", steps.length);
   listenToPointer(track, page, glance);
-  const box = h("div.rail", null, h("div.lanes", { "aria-hidden": "true" }, h("span"), h("span", null, "Turns"), h("span", null, "Calls"), h("span", null, "State")),
+  const box = h("div.rail", null, h("div.lanes", { "aria-hidden": "true" }, h("span"), h("span", null, "Turns"), h("span", null, "Calls"), page.row.versions ? h("span", null, "State") : null),
     h("div.rail-box", null, track));
   box.show = (at) => {
     track.setAttribute("aria-valuenow", at + 1);

@@ -94,7 +94,7 @@ function stage(page) {
     markCall(page);
   };
   const { rail, steps, state, turn } = page.parts;
-  return [rail, h("div.looking", null, h("nav.steps", { "aria-label": "Steps" }, steps), state), stateHistory(page), turn];
+  return [rail, h("div.looking", { class: page.row.versions ? null : "bare" }, h("nav.steps", { "aria-label": "Steps" }, steps), state), stateHistory(page), turn];
 }
 
 // What the address names; else the first turn that fails, else the first that is replayed.
@@ -187,12 +187,15 @@ function versionWords({ row, states }, at) {
   return version.back === undefined ? ["◆", "State v" + version.v, oneRow(what), "state"] : ["↶", `State v${version.v}, back to v${version.back}`, oneRow(what), "state"];
 }
 
+const SAID = 140;
+
 // For people who hear it, and above the state.
 function stepTitle(page, step) {
   const [, title, text] = stepWords(page, step);
   const turn = step.turn ? `Turn ${step.turn.number} · ` : "";
   const calls = step.kind === "call" ? `call ${step.call} of ${(step.turn.told || step.turn.other).calls.length} · ` : "";
-  return turn + calls + title + (text ? `: ${text}` : "");
+  const said = text.length > SAID ? text.slice(0, SAID) + "…" : text;
+  return turn + calls + title + (said ? `: ${said}` : "");
 }
 
 // ---- the list of steps ----
@@ -224,12 +227,13 @@ function drawState(page, at, isPeek) {
   const step = steps[at];
   const version = row.versions && row.versions[step.version];
   parts.state.classList.toggle("peek", isPeek);
-  parts.state.replaceChildren(
+  parts.state.replaceChildren();
+  append(parts.state, [
     h("header", null, h("span.dim", null, `${isPeek ? "Looking at step" : "Step"} ${at + 1} of ${steps.length}`), h("h2", null, bdi(stepTitle(page, step))),
       h("button", { type: "button", on: { click: () => forkDialog(page, at) } }, "Fork here")),
     version ? h("p.dim", null, versionFacts(page, step.version), version.why ? [": ", h("q", { dir: "auto" }, version.why)] : null) : null,
     stateBody(page, step),
-    replayedState(page, step) || "");
+    replayedState(page, step)]);
 }
 
 function versionFacts({ row }, at) {
@@ -240,7 +244,7 @@ function versionFacts({ row }, at) {
 }
 
 function stateBody({ row, states }, { version }) {
-  if (version < 0) return h("p.void", null, row.versions ? "No state is known here." : "These results do not tell the states of the session.");
+  if (version < 0) return h("p.void", null, row.versions ? "No state is known here." : row.traces ? "The recording has no state." : "These results do not tell the states of the session.");
   const [old, now] = [version ? states[version - 1] : LOST, states[version]];
   if (now === LOST) return h("p.void", null, "This state is too long for the report; the cassette has it in full.");
   const name = (at) => "version " + row.versions[at].v;
@@ -326,74 +330,3 @@ function whatChanged({ states }, at) {
   const told = found.slice(0, 3).map((one) => h("div", null, code(changeText(one).slice(0, 200))));
   return found.length ? [told, found.length > 3 ? h("span.dim", null, `and ${found.length - 3} more`) : null] : h("span.dim", null, "nothing");
 }
-
-// ---- fork here ----
-
-// Where a step can be forked: before its turn, or at its version. `{point, first}`: as `--statebase-fork` takes it, and the first turn that is
-// replayed then, null where none is left.
-function forkPoint({ row, steps }, at) {
-  const step = steps[at];
-  const isVersion = (step.kind === "version" || step.kind === "start") && step.version >= 0;
-  if (isVersion) return { point: "version " + row.versions[step.version].v, first: turnAfter(steps, at) };
-  if (step.kind === "start") return { point: "version 0", first: turnAfter(steps, at) };
-  if (step.turn) return { point: "turn " + step.turn.number, first: step.turn.number };
-  const first = turnAfter(steps, at);
-  return { point: first === null ? null : "turn " + first, first };
-}
-
-function forkDialog(page, at) {
-  const { point, first } = forkPoint(page, at);
-  const isLast = first === null;
-  const close = () => dialog.close();
-  const dialog = h("dialog.fork-here", { "aria-labelledby": "fork-title", on: { close: () => dialog.remove(), click: (event) => event.target === dialog && close() } },
-    h("div", null, h("header", null, h("h2", { id: "fork-title" }, isLast ? "Nothing follows" : "Fork at " + point), h("button.quiet", { type: "button", "aria-label": "Close", on: { click: close } }, "✕")),
-      isLast ? h("p", null, "No turn was recorded after this: there is nothing to replay from here.") : forkTexts(page, point, first, at)));
-  document.body.append(dialog);
-  dialog.showModal();
-}
-
-function forkTexts(page, point, first, at) {
-  const { row } = page;
-  const given = { point, until: row.until !== null && row.until < first ? "end" : null, mode: row.mode === "isolated" ? row.mode : null, agent: row.agent_given ? row.agent : null };
-  const last = given.until || row.until === null ? page.steps.findLast((step) => step.kind === "turn").turn.number : row.until;
-  const text = (title, made) => h("section", null, h("header", null, h("h3", null, title), copyButton("Copy", made, { "aria-label": `Copy ${title.toLowerCase()}` })), h("pre.vt", { tabindex: "0" }, h("code", null, made)));
-  return [h("p", null, `The session as it stood ${point.startsWith("turn") ? "before" : "at"} ${point}; then the agent under test replays `, first === last ? `turn ${first}` : `turns ${first} to ${last}`, "."),
-    isCutShort(page, at) ? h("p.note", null, `The turn went on after ${point}: what it did then is no part of the fork. Fork at its beginning to replay all of it.`) : null,
-    text("Command", forkCommand(row, given)), text("Test", forkTest(row, given))];
-}
-
-// Whether something happens in the turn after the step that later turns may need.
-function isCutShort({ steps }, at) {
-  const step = steps[at];
-  return step.kind === "version" && step.turn !== null && steps.some((one, i) => i > at && one.turn === step.turn && one.kind !== "end");
-}
-
-function forkCommand(row, { point, until, mode, agent }) {
-  const options = [["fork", point], ["until", until], ["mode", mode], ["agent", agent]].filter(([, value]) => value);
-  return ["pytest", shellQuoted(row.cassette.replace(/^-/, "./-")), ...options.map(([name, value]) => `--statebase-${name}=${shellQuoted(value)}`)].join(" ");
-}
-
-// One word for a POSIX shell; what has no shape of its own is written out, so that nothing unseen is pasted.
-function shellQuoted(text) {
-  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
-  if (text.search(UNSEEN) < 0) return "'" + text.replaceAll("'", "'\\''") + "'";
-  return "$'" + text.replace(/[\\']/g, "\\$&").replace(UNSEEN, shellBytes) + "'";
-}
-
-// The bytes of a character; those that a file name has which is no text are lone surrogates, as Python reads them.
-function shellBytes(character) {
-  const unit = character.codePointAt(0);
-  const bytes = unit >= 0xdc80 && unit <= 0xdcff ? [unit - 0xdc00] : new TextEncoder().encode(character);
-  return Array.from(bytes, (byte) => "\\x" + byte.toString(16).padStart(2, "0")).join("");
-}
-
-function forkTest(row, { point, until, mode, agent }) {
-  const name = row.cassette.split("/").at(-1).replace(/\.session\.yaml$/, "");
-  const session = row.cassette.endsWith(".session.yaml") ? row.cassette : row.session;
-  const marker = [pyQuoted(session), "fork=" + pyQuoted(point), until && "until=" + pyQuoted(until)].filter(Boolean).join(", ");
-  const given = [agent && "agent=" + pyQuoted(agent), mode && "mode=" + pyQuoted(mode)].filter(Boolean).join(", ");
-  const test = `${name}_from_${point}`.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_+|_+$/g, "");
-  return `import pytest\n\n\n@pytest.mark.statebase(${marker})\ndef test_${test}(statebase_replay):\n    result = statebase_replay(${given})\n    assert result.passed, result.failure\n`;
-}
-
-const pyQuoted = (text) => '"' + String(text).replace(/[\\"]/g, "\\$&").replace(UNSEEN, escaped) + '"';

@@ -1,0 +1,70 @@
+// Where a session can be forked: the command, and the test to paste.
+
+// Where a step can be forked: before its turn, or at its version. `{point, first}`: as `--statebase-fork` takes it, and the first turn that is
+// replayed then, null where none is left.
+function forkPoint({ row, steps }, at) {
+  const step = steps[at];
+  const isVersion = (step.kind === "version" || step.kind === "start") && step.version >= 0;
+  if (isVersion) return { point: "version " + row.versions[step.version].v, first: turnAfter(steps, at) };
+  if (step.kind === "start") return { point: "version 0", first: turnAfter(steps, at) };
+  if (step.turn) return { point: "turn " + step.turn.number, first: step.turn.number };
+  const first = turnAfter(steps, at);
+  return { point: first === null ? null : "turn " + first, first };
+}
+
+function forkDialog(page, at) {
+  const { point, first } = forkPoint(page, at);
+  const isLast = first === null;
+  const close = () => dialog.close();
+  const dialog = h("dialog.fork-here", { "aria-labelledby": "fork-title", on: { close: () => dialog.remove(), click: (event) => event.target === dialog && close() } },
+    h("div", null, h("header", null, h("h2", { id: "fork-title" }, isLast ? "Nothing follows" : "Fork at " + point), h("button.quiet", { type: "button", "aria-label": "Close", on: { click: close } }, "✕")),
+      isLast ? h("p", null, "No turn was recorded after this: there is nothing to replay from here.") : forkTexts(page, point, first, at)));
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function forkTexts(page, point, first, at) {
+  const { row } = page;
+  const given = { point, until: row.until !== null && row.until < first ? "end" : null, mode: row.mode === "isolated" ? row.mode : null, agent: row.agent_given ? row.agent : null };
+  const last = given.until || row.until === null ? page.steps.findLast((step) => step.kind === "turn").turn.number : row.until;
+  const text = (title, made) => h("section", null, h("header", null, h("h3", null, title), copyButton("Copy", made, { "aria-label": `Copy ${title.toLowerCase()}` })), h("pre.vt", { tabindex: "0" }, h("code", null, made)));
+  return [h("p", null, `The session as it stood ${point.startsWith("turn") ? "before" : "at"} ${point}; then the agent under test replays `, first === last ? `turn ${first}` : `turns ${first} to ${last}`, "."),
+    isCutShort(page, at) ? h("p.note", null, `The turn went on after ${point}: what it did then is no part of the fork. Fork at its beginning to replay all of it.`) : null,
+    text("Command", forkCommand(row, given)), text("Test", forkTest(row, given))];
+}
+
+// Whether something happens in the turn after the step that later turns may need.
+function isCutShort({ steps }, at) {
+  const step = steps[at];
+  return step.kind === "version" && step.turn !== null && steps.some((one, i) => i > at && one.turn === step.turn && one.kind !== "end");
+}
+
+function forkCommand(row, { point, until, mode, agent }) {
+  const options = [["fork", point], ["until", until], ["mode", mode], ["agent", agent]].filter(([, value]) => value);
+  return ["pytest", shellQuoted(row.cassette.replace(/^-/, "./-")), ...options.map(([name, value]) => `--statebase-${name}=${shellQuoted(value)}`)].join(" ");
+}
+
+// One word for a POSIX shell; what has no shape of its own is written out, so that nothing unseen is pasted.
+function shellQuoted(text) {
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  if (text.search(UNSEEN) < 0) return "'" + text.replaceAll("'", "'\\''") + "'";
+  return "$'" + text.replace(/[\\']/g, "\\$&").replace(UNSEEN, shellBytes) + "'";
+}
+
+// The bytes of a character; those that a file name has which is no text are lone surrogates, as Python reads them.
+function shellBytes(character) {
+  const unit = character.codePointAt(0);
+  const bytes = unit >= 0xdc80 && unit <= 0xdcff ? [unit - 0xdc00] : new TextEncoder().encode(character);
+  return Array.from(bytes, (byte) => "\\x" + byte.toString(16).padStart(2, "0")).join("");
+}
+
+function forkTest(row, { point, until, mode, agent }) {
+  const name = row.cassette.split("/").at(-1).replace(/\.session\.yaml$/, "");
+  const session = row.cassette.endsWith(".session.yaml") ? row.cassette : row.session;
+  const marker = [pyQuoted(session), "fork=" + pyQuoted(point), until && "until=" + pyQuoted(until)].filter(Boolean).join(", ");
+  const given = [agent && "agent=" + pyQuoted(agent), mode && "mode=" + pyQuoted(mode)].filter(Boolean).join(", ");
+  const test = `${name}_from_${point}`.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_+|_+$/g, "");
+  return `import pytest\n\n\n@pytest.mark.statebase(${marker})\ndef test_${test}(statebase_replay):\n    result = statebase_replay(${given})\n    assert result.passed, result.failure\n`;
+}
+
+const pyQuoted = (text) => '"' + String(text).replace(/[\\"]/g, "\\$&").replace(UNSEEN, escaped) + '"';
