@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .plugin_settings import BUDGET, ROWS, SUFFIX, Settings
+
+if TYPE_CHECKING:
+    from .report.runs import Run
 
 _ATTRIBUTE = "statebase_rows"
 _LEFT_OVER = "statebase_left_over"
@@ -35,6 +39,8 @@ class Results:
         self.failures: list[str] = []
         self.notes: list[str] = []
         self.written: list[Path] = []
+        self.made: Run | None = None
+        """What was written of, for what is said of it afterwards."""
         self.offers: dict[str, list[dict[str, Any]]] = {}
         """What is to be accepted, by item."""
         self.accepted: list[tuple[str, str]] = []
@@ -53,12 +59,25 @@ class Results:
             if rows:
                 if report.failed and call.when == "call" and call.excinfo is not None:
                     _fail(rows, call.excinfo)
+                self._tell_junit(item, rows)
                 # One string of ASCII JSON: what crosses pytest-xdist's wire must not be more.
                 setattr(report, _ATTRIBUTE, json.dumps(rows))
                 del item.stash[ROWS]
                 if report.failed and call.when == "call" and _are_stale(rows):
                     setattr(report, STALE, True)
         return report
+
+    def _tell_junit(self, item: pytest.Item, rows: list[dict[str, Any]]) -> None:
+        """What JUnit's XML says of an item besides its failure: it is read off the last report of the item."""
+        if not self.config.getoption("xmlpath", None):
+            return
+        from .report.junit import links_of, properties_of
+
+        outputs = self.settings.outputs
+        where = outputs.url or (_shown(outputs.report, self.config.invocation_params.dir) if outputs.report else "")
+        others = [one for one in item.user_properties if not one[0].startswith("statebase_")]
+        links = zip(rows, links_of(rows, where), strict=True)
+        item.user_properties[:] = [*others, *(one for row, link in links for one in properties_of(row, link))]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         text = report.__dict__.pop(_ATTRIBUTE, None) if not self.is_worker else None
@@ -122,7 +141,8 @@ class Results:
             if path.endswith(SUFFIX) and nodeid not in rows:
                 message = self.stuck or "the run was stopped or its worker crashed before it was judged"
                 message = f"did not finish: {message}"
-                rows[nodeid] = [error_row(path, name.replace("-", " "), message, nodeid=nodeid)]
+                row = error_row(path, name.replace("-", " "), message, nodeid=nodeid)
+                rows[nodeid] = [{**row, "unfinished": True}]
         found = sorted(rows, key=lambda nodeid: self.collected.get(nodeid, len(self.collected)))
         return [row for nodeid in found for row in rows[nodeid]]
 
@@ -150,6 +170,7 @@ class Results:
         self.written += written.paths
         self.failures += written.failures
         self.notes += written.notes
+        self.made = written.made
 
     def _accept(self) -> None:
         """Write what is to become the baseline; what could not be written is a failure of the run."""
@@ -174,11 +195,17 @@ class Results:
         return [*self._left_over(), *run_notes(rows, whole=whole), *upkeep_warnings(rows, whole=whole), *orphans]
 
     def _is_narrow(self) -> bool:
-        """Some of the sessions were chosen, or other parts of them than their plans say."""
+        """Whether what is replayed was chosen, so that nothing can be said of the rest."""
         chosen = ("keyword", "markexpr", "deselect", "lf", "statebase_fork", "statebase_until")
-        return any(self.config.getoption(name, None) for name in chosen) or any(
-            SUFFIX in str(argument) for argument in self.config.args
-        )
+        return any(self.config.getoption(name, None) for name in chosen) or self._is_part()
+
+    def _is_part(self) -> bool:
+        """Whether the command line names less than all cassettes."""
+        named = [self.config.invocation_params.dir / argument.partition("::")[0] for argument in self.config.args]
+        if any(path.name.endswith(SUFFIX) for path in named):
+            return True
+        roots = self.settings.cassettes if self.settings.replaying else ()
+        return not all(any(root.is_relative_to(path) for path in named) for root in roots)
 
     def _left_over(self, *, last: bool = False) -> dict[str, None]:
         """What was refused to threads between replays. last: nobody asks again, so that more goes to stderr at once."""
@@ -208,6 +235,7 @@ class Results:
 
         agents = list(dict.fromkeys(row["agent"] for row in rows if row["agent"]))
         warnings = self.warnings(rows)
+        commit = os.environ.get("GITHUB_SHA") or os.environ.get("CI_COMMIT_SHA")
         return {
             "started_at": self.started.isoformat(timespec="seconds"),
             "duration_s": round(time.perf_counter() - self._began, 2),
@@ -215,6 +243,7 @@ class Results:
             "pytest": pytest.__version__,
             "pytest_statebase": __version__,
             "agent": ", ".join(agents),
+            **({"commit": commit} if commit else {}),
             **({"warnings": warnings} if warnings else {}),
             **({"part": True} if self._is_narrow() else {}),
         }
@@ -225,6 +254,7 @@ class Results:
             self._summarise(terminalreporter)
 
     def _summarise(self, terminalreporter: pytest.TerminalReporter) -> None:
+        from .report.against import against_lines
         from .report.terminal import note_lines, summary_lines
 
         report = self.settings.outputs.report
@@ -235,6 +265,7 @@ class Results:
             terminalreporter.section("statebase replay")
         rows = self.ordered()
         lines = summary_lines(rows, verbosity=verbosity, report=shown)
+        lines += against_lines(self.made.against, verbosity=verbosity) if self.made and self.made.against else []
         for line in [*lines, *note_lines(self.accepted, [*self.warnings(rows), *self.notes])]:
             for text, markup in line:
                 terminalreporter.write(text.encode("utf-8", "backslashreplace").decode(), **markup)

@@ -3,33 +3,123 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .output import counted, say
+from ..errors import OptionError
+from .output import counted, say, say_lines, warn
 
-
-@click.command("report")
-@click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    default="statebase-report.html",
-    show_default=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The HTML file to write.",
-)
-def command(results: tuple[Path, ...], output: Path) -> None:
-    """Make one HTML report of result files.
-
-    RESULTS are files that `pytest --statebase-replay --statebase-results PATH` wrote; those of several shards or runs
-    are merged in the order given.
-    """
-    from ..report.html import write_html
-    from ..report.results import merge_results
+if TYPE_CHECKING:
+    from ..report.outputs import Outputs
     from ..report.runs import Run
+    from ..report.shards import Merged
 
-    run, rows = merge_results(results)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    write_html(output, Run(rows, run))
-    say(f"{counted(len(rows), 'replay')} of {counted(len(results), 'file')} in {output}")
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_DIRECTORY = click.Path(file_okay=False, path_type=Path)
+_DEFAULT = Path("statebase-report.html")
+_FAIL_ON = ("failing", "newly-failing")
+
+
+class _RenderFirst(click.Group):
+    """`report RESULTS…` is `report render RESULTS…`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["render", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("report", cls=_RenderFirst)
+def command() -> None:
+    """Make reports of result files.
+
+    These are files that `pytest --statebase-replay --statebase-results PATH` wrote. `render` may be left away.
+    """
+
+
+@command.command()
+@click.argument("results", nargs=-1, required=True, type=_FILE)
+@click.option("-o", "--output", default=_DEFAULT, show_default=True, type=_FILE, help="The HTML file to write.")
+def render(results: tuple[Path, ...], output: Path) -> None:
+    """Make one HTML page of result files.
+
+    Those of several shards or runs are merged in the order given.
+    """
+    from ..report.outputs import Outputs
+
+    _write(Outputs(report=output), _read(results, None))
+
+
+@command.command()
+@click.argument("shards", nargs=-1, required=True, type=_FILE)
+@click.option("--shards", "expected", type=click.IntRange(1), metavar="N", help="How many files there must be.")
+@click.option("--results", type=_FILE, help="One file of results, as of one run.")
+@click.option("-o", "--report", type=_FILE, help="The HTML page; without any output, statebase-report.html.")
+@click.option(
+    "--report-assets",
+    "assets",
+    type=click.Choice(["inline", "external"]),
+    default="inline",
+    help="Whether style sheet and scripts are in the page or beside it.",
+)
+@click.option("--report-url", "url", metavar="URL", help="Where the page will be published: links lead there.")
+@click.option("--summary", type=_FILE, help="Markdown for a comment on a pull request.")
+@click.option("--sidecar", type=_DIRECTORY, help="Markdown for each failing turn.")
+@click.option("--junitxml", "junit", type=_FILE, help="JUnit's XML.")
+@click.option("--history", type=_FILE, help="Append this run to the file, and tell the trend of the runs in it.")
+@click.option("--base-results", "base", type=_FILE, help="Results of the base branch: tell what this change did.")
+@click.option("--fail-on", type=click.Choice(_FAIL_ON), help="Exit with 1 where a replay fails, or newly fails.")
+def merge(shards: tuple[Path, ...], expected: int | None, fail_on: str | None, **wanted: Any) -> None:
+    """Make of shards everything that one run would have written.
+
+    SHARDS are the result files of parallel jobs, in the order in which their sessions are to be listed. The exit code
+    is 1 where a file is missing or cannot be read or written (everything else is written all the same), and
+    otherwise 0, whatever the verdicts are; --fail-on makes the verdicts count.
+    """
+    from ..report.outputs import Outputs
+    from ..report.terminal import summary_lines
+
+    if fail_on == "newly-failing" and wanted["base"] is None:
+        raise OptionError("--fail-on=newly-failing goes with --base-results", remedy="Give both.")
+    if not any(wanted[name] for name in ("results", "report", "summary", "sidecar", "junit", "history")):
+        wanted["report"] = _DEFAULT
+    merged = _read(shards, expected)
+    say_lines(summary_lines(merged.rows))
+    made = _write(Outputs(**wanted), merged)
+    if fail_on and _fails(made, fail_on):
+        raise click.exceptions.Exit(1)
+
+
+def _read(paths: tuple[Path, ...], expected: int | None) -> Merged:
+    from ..report.shards import merge_results
+
+    return merge_results(paths, expected=expected)
+
+
+def _write(outputs: Outputs, merged: Merged) -> Run:
+    """Write them, say what was written and what not; exits with 1 where something is missing."""
+    from ..report.against import against_lines
+    from ..report.outputs import write_outputs
+
+    written = write_outputs(outputs, merged.rows, merged.run)
+    if written.made.against is not None:
+        say_lines(against_lines(written.made.against))
+    if written.paths:
+        where = ", ".join(map(str, written.paths))
+        say(f"{counted(len(merged.rows), 'replay')} of {counted(merged.files, 'file')} in {where}")
+    for text in [*merged.run.get("warnings", ()), *written.notes]:
+        warn(f"Warning: {text}")
+    for text in written.failures:
+        warn(f"Error: {text}")
+    if merged.left_out or written.failures:
+        raise click.exceptions.Exit(1)
+    return written.made
+
+
+def _fails(made: Run, what: str) -> bool:
+    """Whether something fails that is to block a change."""
+    from ..report.grouping import group_of_row
+
+    found = made.rows if what == "failing" or made.against is None else made.against.failing
+    return any(row["gate"] != "warn" and not group_of_row(row).passes for row in found)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
-from .grouping import group_of_row
-from .results import read_results, replay_key
+from .grouping import group_of_row, in_one_line, name_of
+from .results import read_results
 from .rows import Row
+from .show import visible
+from .terminal import BOLD, DIM, GREEN, RED, YELLOW, Line
+
+_Key: TypeAlias = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,23 +29,95 @@ class Against:
     """Not among the base's results."""
     removed: Sequence[Row]
     """Among the base's alone."""
+    unknown: Sequence[Row] = field(default=())
+    """Did not finish, here or in the base's run: nothing can be said of them."""
+
+    @property
+    def failing(self) -> list[Row]:
+        """What fails and did not before: newly failing, or new and failing."""
+        return [*self.newly_failing, *(row for row in self.new if not _passes(row))]
 
 
-def compared_with(path: Path, rows: Sequence[Row]) -> Against:
-    """The rows beside those of the results file at `path`. Raises FileError, FormatVersionError."""
+def compared_with(path: Path, rows: Sequence[Row], *, whole: bool = True) -> Against:
+    """The rows beside those of the results file at `path`, item by item.
+
+    Agent, `until` and mode may be others than they were: that a change is told of the same item is what it is for.
+
+    whole: all sessions were to be replayed; if not, none counts as removed. Raises FileError, FormatVersionError.
+    """
     _, base = read_results(path)
-    before = {replay_key(row): row for row in base}
-    now = {replay_key(row): row for row in rows}
+    several = _of_several_agents(base) | _of_several_agents(rows)
+    before, now = _keyed(base, several), _keyed(rows, several)
     both = [(before[key], row) for key, row in now.items() if key in before]
+    known = [(_passes(was), _passes(row), row) for was, row in both if not _unfinished(was, row)]
     return Against(
         str(path),
-        [row for was, row in both if _passes(was) and not _passes(row)],
-        [row for was, row in both if not _passes(was) and _passes(row)],
-        [row for was, row in both if not _passes(was) and not _passes(row)],
-        [row for key, row in now.items() if key not in before],
-        [row for key, row in before.items() if key not in now],
+        [row for passed, passes, row in known if passed and not passes],
+        [row for passed, passes, row in known if not passed and passes],
+        [row for passed, passes, row in known if not passed and not passes],
+        [row for key, row in now.items() if key not in before and not _unfinished(row)],
+        [row for key, row in before.items() if key not in now] if whole else [],
+        [row for key, row in now.items() if _unfinished(row, before.get(key, row))],
     )
+
+
+def _of_several_agents(rows: Sequence[Row]) -> set[str]:
+    """The items that a run has of several agents, for whom it is not the same one."""
+    agents: dict[str, set[str]] = {}
+    for row in rows:
+        agents.setdefault(name_of(row), set()).add(str(row["agent"]))
+    return {name for name, found in agents.items() if len(found) > 1}
+
+
+def _keyed(rows: Sequence[Row], several: set[str]) -> dict[_Key, Row]:
+    seen: Counter[tuple[str, str]] = Counter()
+    found: dict[_Key, Row] = {}
+    for row in rows:
+        name = (name_of(row), str(row["agent"]) if name_of(row) in several else "")
+        seen[name] += 1
+        found[*name, seen[name]] = row
+    return found
 
 
 def _passes(row: Row) -> bool:
     return group_of_row(row).passes
+
+
+def _unfinished(*rows: Mapping[str, object]) -> bool:
+    return any(row.get("unfinished") for row in rows)
+
+
+def against_lines(against: Against, *, verbosity: int = 0) -> list[Line]:
+    """What this change did, for a terminal: the counts, then each replay that fails now and did not before.
+
+    verbosity: pytest's; below 0 the counts alone, from 1 on also what passes now, still fails, is new or gone.
+    """
+    lists = _lists(against)
+    told = ", ".join(f"{len(rows):,} {what}" for what, rows, _ in lists if rows or what == "newly failing")
+    failing = set(map(id, against.failing))
+    colour = RED if failing else GREEN
+    head: Line = [(f"{'against base':<15}", {**colour, **BOLD}), (told, {}), (f"  {visible(against.path)}", DIM)]
+    lines = [head]
+    for what, rows, style in lists if verbosity >= 0 else ():
+        listed = rows if verbosity > 0 else [row for row in rows if id(row) in failing]
+        most = len(listed) if verbosity > 0 else _LISTED
+        for row in listed[:most]:
+            why = "" if _passes(row) or what == "removed" else f"  {in_one_line(row)}"
+            lines.append([(f"{what:<15}", {**style, **BOLD}), (visible(name_of(row)), BOLD), (why, {})])
+        if len(listed) > most:
+            lines.append([(f"{'':<15}and {len(listed) - most:,} more (-v names them all)", DIM)])
+    return lines
+
+
+_LISTED = 10
+
+
+def _lists(against: Against) -> list[tuple[str, Sequence[Row], dict[str, bool]]]:
+    return [
+        ("newly failing", against.newly_failing, RED),
+        ("newly passing", against.newly_passing, GREEN),
+        ("still failing", against.still_failing, YELLOW),
+        ("new", against.new, {}),
+        ("removed", against.removed, {}),
+        ("not finished", against.unknown, YELLOW),
+    ]

@@ -30,6 +30,8 @@ class Outputs:
     """Markdown for a comment on a pull request."""
     sidecar: Path | None = None
     """A directory: `index.md` and one Markdown file for each failing turn."""
+    junit: Path | None = None
+    """JUnit's XML; pytest writes its own of a run."""
     history: Path | None = None
     """JSON Lines, one line a run; read for the trend, then appended to."""
     base: Path | None = None
@@ -44,6 +46,8 @@ class Outputs:
 class Written:
     """What became of them."""
 
+    made: Run
+    """The results with what the other files say."""
     paths: list[Path] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -55,11 +59,12 @@ def write_outputs(outputs: Outputs, rows: Sequence[Row], run: Mapping[str, Any])
 
     Only paths that were written stand in the result; each file is put in its place at once, or left as it was.
     """
-    written = Written()
-    made = Run(rows, run, *_beside(outputs, rows, run, written), url=outputs.url)
+    against, trend, failures = _beside(outputs, rows, run)
+    notes = [] if trend is None else list(trend.notes)
+    written = Written(Run(rows, run, against, trend, url=outputs.url), failures=failures, notes=notes)
     for path, write in _writers(outputs):
         try:
-            write(path, made)
+            write(path, written.made)
             written.paths.append(path)
         except Exception as error:  # whatever goes wrong here must not cost the run its outcome
             written.failures.append(f"{path} could not be written: {_why(error)}")
@@ -73,29 +78,29 @@ def _why(error: Exception) -> str:
 
 
 def _beside(
-    outputs: Outputs, rows: Sequence[Row], run: Mapping[str, Any], written: Written
-) -> tuple[Against | None, Trend | None]:
-    """What other files say; one that cannot be read is told, and passed over."""
+    outputs: Outputs, rows: Sequence[Row], run: Mapping[str, Any]
+) -> tuple[Against | None, Trend | None, list[str]]:
+    """What other files say, and what cannot be read of them."""
     from ..errors import StatebaseError
 
+    failures: list[str] = []
     against: Against | None = None
     trend: Trend | None = None
     try:
         if outputs.base is not None:
             from .against import compared_with
 
-            against = compared_with(outputs.base, rows)
+            against = compared_with(outputs.base, rows, whole=not run.get("part"))
     except StatebaseError as error:
-        written.failures.append(str(error))
+        failures.append(str(error))
     try:
         if outputs.history is not None:
             from .history import trend_of
 
             trend = trend_of(outputs.history, rows, run)
-            written.notes += trend.notes
     except StatebaseError as error:
-        written.failures.append(str(error))
-    return against, trend
+        failures.append(str(error))
+    return against, trend, failures
 
 
 _Write = Callable[[Path, Run], None]
@@ -111,6 +116,8 @@ def _writers(outputs: Outputs) -> Iterator[tuple[Path, _Write]]:
         yield outputs.summary, _summary
     if outputs.sidecar is not None:
         yield outputs.sidecar, _sidecar
+    if outputs.junit is not None:
+        yield outputs.junit, lambda path, made: _junit(path, made, outputs.report)
     if outputs.history is not None:
         yield outputs.history, _history
 
@@ -137,6 +144,12 @@ def _sidecar(path: Path, made: Run) -> None:
     from .sidecar import write_sidecar
 
     write_sidecar(path, made)
+
+
+def _junit(path: Path, made: Run, page: Path | None) -> None:
+    from .junit import write_junit
+
+    write_junit(path, made, page)
 
 
 def _history(path: Path, made: Run) -> None:

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from ..errors import FileError, FormatVersionError
+from .checkrow import checked_row
 from .rows import Row, error_row, result_to_row
 
 __all__ = [
@@ -25,7 +26,6 @@ __all__ = [
     "error_row",
     "header",
     "load_row",
-    "merge_results",
     "read_results",
     "replace_file",
     "replay_key",
@@ -39,6 +39,13 @@ FORMAT = 1
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
 
 
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse).decode
+
+
 def dump_row(row: Mapping[str, Any]) -> str:
     """One line of ASCII without its line end. Lone surrogates are escaped, so that it can go anywhere."""
     return _encode(row)
@@ -49,7 +56,10 @@ def load_row(line: str) -> Row:
 
     Raises ValueError where it is no JSON mapping.
     """
-    row = json.loads(line)
+    try:
+        row = _decode(line)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     if not isinstance(row, dict):
         raise ValueError("not a JSON mapping")
     return row
@@ -134,7 +144,7 @@ def read_results(path: str | Path) -> tuple[dict[str, Any], list[Row]]:
         if not line.strip():
             continue
         try:
-            rows.append(_checked(load_row(line)))
+            rows.append(checked_row(load_row(line)))
         except ValueError as error:
             if number < len(lines):
                 raise FileError(
@@ -172,50 +182,12 @@ def _run_of(path: str | Path, line: str) -> dict[str, Any]:
             where=f"{path}:1",
             remedy="Use the version that wrote the file, or run the replays again.",
         )
-    run = first.get("run")
-    return dict(run) if isinstance(run, dict) else {}
-
-
-def _checked(row: Row) -> Row:
-    missing = [key for key in ("cassette", "fork", "outcome", "turns") if key not in row]
-    if missing:
-        raise ValueError(f"it has no `{missing[0]}`")
-    return row
-
-
-def merge_results(paths: Iterable[str | Path]) -> tuple[dict[str, Any], list[Row]]:
-    """Several results files as one, for shards of one run: rows in the order of the files.
-
-    Of two rows of the same replay (cassette, fork, until, mode and agent) the later one stands, in the earlier
-    one's place, as where an item was run again. The run begins with the earliest and lasts as long as the longest.
-    Raises FileError where there is no file.
-    """
-    read = [read_results(path) for path in paths]
-    if not read:
-        raise FileError("no results file was given", remedy=_REMEDY)
-    merged: dict[tuple[str, ...], Row] = {}
-    for _, rows in read:
-        for row in rows:
-            merged[replay_key(row)] = row
-    return _merged_run([run for run, _ in read]), list(merged.values())
+    found = first.get("run")
+    run = dict(found) if isinstance(found, dict) else {}
+    warnings = run.pop("warnings", None)
+    return {**run, "warnings": list(map(str, warnings))} if isinstance(warnings, list) else run
 
 
 def replay_key(row: Row) -> tuple[str, ...]:
     """What names a replay in any run: cassette, fork, until, mode, agent."""
     return tuple(str(row.get(key)) for key in ("cassette", "fork", "until", "mode", "agent"))
-
-
-def _merged_run(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    run = dict(runs[0])
-    starts = [one["started_at"] for one in runs if one.get("started_at")]
-    times = [one["duration_s"] for one in runs if isinstance(one.get("duration_s"), (int, float))]
-    warnings = [warning for one in runs for warning in one.get("warnings", ())]
-    if starts:
-        run["started_at"] = min(starts)
-    if times:
-        run["duration_s"] = max(times)
-    if warnings:
-        run["warnings"] = warnings
-    if len(runs) > 1:
-        run["files"] = len(runs)
-    return run

@@ -126,6 +126,45 @@ def test_junit_has_one_line_in_the_message(project: Project) -> None:
         assert "tools.price#2" in failure.attrib["message"]
 
 
+def properties(project: Project) -> list[dict[str, str]]:
+    cases = ElementTree.parse(project.path / "junit.xml").iter("testcase")
+    return [{one.attrib["name"]: one.attrib["value"] for one in case.iter("property")} for case in cases]
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_junit_has_verdict_and_link(project: Project, workers: str) -> None:
+    project.cassette(plan=PLAN + "owner: fruit-team\n")
+    project.run("--junitxml=junit.xml", workers, agent="toy:MissingCall")
+    [told] = properties(project)
+    link = told.pop("statebase_link")
+    assert told == {
+        "statebase_verdict": "1 changed, 1 off-script, 1 unchanged",
+        "statebase_session": "sess_toy",
+        "statebase_owner": "fruit-team",
+    }
+    page, _, anchor = link.partition("#")
+    assert page == "statebase-report.html"
+    assert f'id="{anchor}"' in (project.path / page).read_text(encoding="utf-8")
+    project.run("--junitxml=junit.xml", "--statebase-report-url=https://ci.example/r.html", agent="toy:MissingCall")
+    assert properties(project)[0]["statebase_link"] == f"https://ci.example/r.html#{anchor}"
+
+
+def test_each_rerun_says_what_it_is_once(project: Project) -> None:
+    project.cassette()
+    project.run("--junitxml=junit.xml", "--reruns=1", agent="toy:MissingCall")
+    for case in ElementTree.parse(project.path / "junit.xml").iter("testcase"):
+        names = [one.attrib["name"] for one in case.iter("property")]
+        assert names == ["statebase_verdict", "statebase_session", "statebase_link"]
+
+
+def test_without_junit_items_have_no_properties(project: Project) -> None:
+    project.cassette()
+    (project.path / "conftest.py").write_text(
+        "def pytest_runtest_logreport(report): assert not report.user_properties\n"
+    )
+    project.run().assert_outcomes(passed=1)
+
+
 def test_workers_give_the_same_rows_and_only_the_controller_writes(project: Project) -> None:
     for number in range(6):
         project.cassette(f"toy-{number}", session=f"sess_{number}")
@@ -174,6 +213,122 @@ def test_a_crashed_worker_is_told(project: Project) -> None:
     by_session = {row["cassette"]: row for row in project.results()}
     assert "did not finish" in by_session["fixtures/b.session.yaml"]["message"]
     assert "did not finish" in (project.path / "statebase-report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_rows_stand_in_the_order_of_collection(project: Project, workers: str) -> None:
+    for number, agent in enumerate([toy.Toy, toy.MissingCall, toy.OtherState, toy.Toy, toy.MissingCall]):
+        project.cassette(f"toy-{number}", agent=agent, session=f"sess_{number}")
+    project.run(workers, "--statebase-results=results.jsonl")
+    assert [row["session"] for row in project.results()] == [f"sess_{number}" for number in range(5)]
+
+
+OUTPUTS = (
+    "--statebase-results=results.jsonl",
+    "--statebase-base-results=results.jsonl",
+    "--statebase-report=page.html",
+)
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_collecting_alone_leaves_files_alone(project: Project, workers: str) -> None:
+    project.cassette()
+    written = ["results.jsonl", "page.html", "statebase-report.html"]
+    for name in written:
+        (project.path / name).write_text("as it was")
+    result = project.run("--collect-only", workers, *OUTPUTS)
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert [(project.path / name).read_text() for name in written] == ["as it was"] * 3
+
+
+def test_a_crash_of_the_only_worker_still_gives_everything(project: Project) -> None:
+    """Whatever order the items were sent in, those that were not judged are told from those that were."""
+    for name in "abcd":
+        project.cassette(name, session=f"sess_{name}")
+    (project.path / "crash.py").write_text(
+        "import os\ndef agent(session_id, user_input):\n    if 'sess_c' in session_id: os._exit(3)\n    return 'x'\n"
+    )
+    result = project.run("-n1", *OUTPUTS[::2], "--max-worker-restart=0", agent="crash:agent")
+    assert result.ret == 1
+    rows = {row["nodeid"].split(".")[0]: row for row in project.results()}
+    assert list(rows) == [f"fixtures/{name}" for name in "abcd"]
+    finished = {name: row.get("unfinished", False) for name, row in rows.items()}
+    assert finished == {"fixtures/a": False, "fixtures/b": False, "fixtures/c": True, "fixtures/d": True}
+    assert "did not finish" in (project.path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("flag", ["-x", "--maxfail=1"])
+def test_stopping_early_with_workers(project: Project, flag: str) -> None:
+    for number in range(6):
+        project.cassette(f"toy-{number}", session=f"sess_{number}")
+    project.run("-n2", flag, *OUTPUTS[::2], agent="toy:MissingCall")
+    rows = project.results()
+    assert len(rows) == 6
+    assert {row["outcome"] for row in rows if not row.get("unfinished")} == {"failed"}
+    assert any(row.get("unfinished") for row in rows)
+    assert (project.path / "page.html").exists()
+
+
+def against(project: Project, *args: str, agent: str = "toy:MissingCall") -> str:
+    result = project.run("--statebase-base-results=base.jsonl", *args, agent=agent)
+    [line] = [line for line in result.stdout.lines if line.startswith("against base")]
+    return line.removeprefix("against base").replace(str(project.path), "").strip()
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_what_a_change_did(project: Project, workers: str) -> None:
+    project.cassette("a", session="sess_a")
+    project.cassette("b", session="sess_b", agent=toy.MissingCall)
+    gone = project.cassette("gone", session="sess_gone")
+    project.run("--statebase-results=base.jsonl")
+    gone.unlink()
+    project.cassette("new", session="sess_new")
+    told = against(project, workers)
+    assert told == "1 newly failing, 1 newly passing, 1 new, 1 removed  /base.jsonl"
+    lines = project.run("--statebase-base-results=base.jsonl", agent="toy:MissingCall").stdout.lines
+    named = [line.split()[:3] for line in lines if line.startswith(("newly ", "new "))]
+    assert [" ".join(words) for words in named] == [
+        "newly failing fixtures/a.session.yaml::version-0",
+        "new fixtures/new.session.yaml::version-0 turn",
+    ]
+
+
+@pytest.mark.parametrize("chosen", [["fixtures/a.session.yaml"], ["-k", "a.session"], ["fixtures/more"]])
+def test_what_was_not_chosen_is_not_removed(project: Project, chosen: list[str]) -> None:
+    project.cassette("a", session="sess_a")
+    project.cassette("b", session="sess_b")
+    project.run("--statebase-results=base.jsonl")
+    (project.fixtures / "more").mkdir()
+    project.cassette("more/c", session="sess_c")
+    assert "removed" not in against(project, *chosen)
+    (project.fixtures / "b.session.yaml").unlink()
+    assert "1 removed" in against(project)
+    assert "1 removed" in against(project, "fixtures")
+
+
+def test_the_exit_code_is_that_of_the_verdicts(project: Project) -> None:
+    """What failed before still fails the run; `report merge --fail-on` is the gate for what is new alone."""
+    project.cassette()
+    project.run("--statebase-results=base.jsonl", agent="toy:MissingCall")
+    result = project.run("--statebase-base-results=base.jsonl", agent="toy:MissingCall")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["against base   0 newly failing, 1 still failing*"])
+    assert project.run("--statebase-base-results=base.jsonl").ret == 0
+
+
+def test_a_base_that_cannot_be_read_is_told_and_fails_the_run(project: Project) -> None:
+    project.cassette()
+    result = project.run("--statebase-base-results=none.jsonl", "--statebase-results=results.jsonl")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*none.jsonl: cannot be read: No such file or directory*"])
+    assert project.results()[0]["outcome"] == "passed"
+
+
+def test_the_base_may_be_the_file_that_is_written(project: Project) -> None:
+    project.cassette()
+    project.run("--statebase-results=base.jsonl")
+    assert against(project, "--statebase-results=base.jsonl") == "1 newly failing  /base.jsonl"
+    assert project.results("base.jsonl")[0]["outcome"] == "failed"
 
 
 def test_stopping_early_says_what_did_not_run(project: Project) -> None:

@@ -1,30 +1,150 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree
 
-from click.testing import CliRunner
+import pytest
+from click.testing import CliRunner, Result
 
 from pytest_statebase.cli import main
-from pytest_statebase.report.results import error_row, write_results
+from pytest_statebase.report.results import Row, error_row, read_results, write_results
 
 
-def test_report(tmp_path: Path) -> None:
-    shards = []
-    for number in (1, 2):
-        shards.append(tmp_path / f"shard-{number}.jsonl")
-        row = error_row(f"fixtures/s{number}.session.yaml", "version 0", "the record is broken")
-        write_results(shards[-1], [row], {"started_at": "2026-01-01T00:00:00Z"})
-    output = tmp_path / "new" / "report.html"
-    result = CliRunner().invoke(main, ["report", *map(str, shards), "-o", str(output)])
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def report(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["report", *arguments])
+
+
+def bad(name: str) -> Row:
+    path = f"fixtures/{name}.session.yaml"
+    return error_row(path, "version 0", "the record is broken", nodeid=f"{path}::version-0")
+
+
+def good(name: str) -> Row:
+    turn = {"turn": 1, "verdict": "unchanged", "input": "hello", "authored": False, "at": None}
+    turn |= {"version_before": 0, "version_after": 0, "recorded": {"output": "hi"}, "replayed": {"same": True}}
+    turn |= {"calls": [], "divergences": []}
+    return {**bad(name), "outcome": "passed", "failure": None, "message": None, "turns": [turn]} | {
+        "verdicts": {"unchanged": 1},
+        "calls": {"answered": 2},
+    }
+
+
+def shards() -> list[str]:
+    write_results("shard-1.jsonl", [good("a"), bad("b")], {"started_at": "2026-01-01T00:00:00Z"})
+    write_results("shard-2.jsonl", [bad("c")], {"started_at": "2026-01-01T00:00:01Z"})
+    return ["shard-1.jsonl", "shard-2.jsonl"]
+
+
+@pytest.mark.parametrize("command", [[], ["render"]])
+def test_one_page_of_several_files(command: list[str]) -> None:
+    result = report(*command, *shards(), "-o", "new/report.html")
     assert result.exit_code == 0, result.output
-    assert result.stdout == f"2 replays of 2 files in {output}\n"
-    assert "the record is broken" in output.read_text(encoding="utf-8")
+    assert result.stdout == "3 replays of 2 files in new/report.html\n"
+    assert "the record is broken" in Path("new/report.html").read_text(encoding="utf-8")
 
 
-def test_a_file_that_holds_no_results(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text('{"format": 99, "run": {}}\n', encoding="utf-8")
-    result = CliRunner().invoke(main, ["report", str(path), "-o", str(tmp_path / "report.html")])
+def test_options_may_come_before_the_files() -> None:
+    assert report("-o", "page.html", *shards()).exit_code == 0
+    assert Path("page.html").exists()
+    assert "render" in report("--help").output
+    assert "SHARDS" in report("merge", "--help").output
+
+
+@pytest.mark.parametrize("command", ["render", "merge"])
+def test_a_file_that_holds_no_results(command: str) -> None:
+    Path("x.jsonl").write_text('{"format": 99, "run": {}}\n', encoding="utf-8")
+    result = report(command, "x.jsonl", "-o", "report.html")
     assert result.exit_code == 1
-    assert "99" in result.stderr
-    assert not (tmp_path / "report.html").exists()
+    assert result.stderr.startswith("Error: x.jsonl:1: results in format 99")
+    assert not Path("report.html").exists()
+    assert "missing.jsonl: cannot be read" in report(command, "missing.jsonl").stderr
+
+
+def test_shards_make_all_that_a_run_makes() -> None:
+    result = report("merge", *shards(), "--results=all.jsonl", "--report=r.html", "--junitxml=junit.xml", "--shards=2")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[-1] == "3 replays of 2 files in all.jsonl, r.html, junit.xml"
+    assert "ok             1 session, turns: 1 unchanged" in result.stdout
+    run, rows = read_results("all.jsonl")
+    assert [row["cassette"] for row in rows] == [f"fixtures/{name}.session.yaml" for name in "abc"]
+    assert run["files"] == 2
+    suite = ElementTree.parse("junit.xml").find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("errors")) == ("3", "2")
+
+
+def test_without_an_output_it_is_the_page() -> None:
+    assert report("merge", *shards()).exit_code == 0
+    assert Path("statebase-report.html").exists()
+
+
+def test_what_is_missing_is_said_and_the_rest_is_written() -> None:
+    Path("odd.jsonl").write_text("<html>", encoding="utf-8")
+    result = report("merge", *shards(), "odd.jsonl", "gone.jsonl", "--shards=5", "--results=all.jsonl")
+    assert result.exit_code == 1
+    assert "Traceback" not in result.output
+    for words in ("odd.jsonl:1: no results file", "gone.jsonl: cannot be read", "2 results files of 5"):
+        assert f"Warning: {words}" in result.stderr
+    run, rows = read_results("all.jsonl")
+    assert (len(rows), len(run["warnings"])) == (3, 3)
+
+
+def test_an_output_that_cannot_be_written_keeps_no_other_from_being_written() -> None:
+    Path("file").write_text("", encoding="utf-8")
+    result = report("merge", *shards(), "--results=file/all.jsonl", "--report=r.html")
+    assert result.exit_code == 1
+    assert "Error: file/all.jsonl could not be written" in result.stderr
+    assert Path("r.html").exists()
+
+
+def test_what_a_change_did() -> None:
+    write_results("base.jsonl", [good("a"), good("b"), bad("c"), good("d")], {})
+    result = report("merge", *shards(), "--base-results=base.jsonl", "--results=all.jsonl")
+    assert result.exit_code == 0
+    assert "against base   1 newly failing, 1 still failing, 1 removed  base.jsonl" in result.stdout
+    assert "newly failing  fixtures/b.session.yaml::version-0  the record is broken" in result.stdout
+
+
+def test_a_base_that_cannot_be_read_is_told() -> None:
+    result = report("merge", *shards(), "--base-results=none.jsonl", "--results=all.jsonl")
+    assert result.exit_code == 1
+    assert "Error: none.jsonl: cannot be read" in result.stderr
+    assert Path("all.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("base", "gate", "option", "code"),
+    [
+        ([good("b"), good("c")], "block", "newly-failing", 1),
+        ([bad("b"), bad("c")], "block", "newly-failing", 0),
+        ([bad("b")], "block", "newly-failing", 1),
+        ([good("b"), good("c")], "warn", "newly-failing", 0),
+        ([bad("b"), bad("c")], "block", "failing", 1),
+        ([bad("b"), bad("c")], "warn", "failing", 0),
+    ],
+)
+def test_verdicts_count_where_that_is_asked_for(base: list[Row], gate: str, option: str, code: int) -> None:
+    write_results("base.jsonl", base, {})
+    write_results("now.jsonl", [good("a"), {**bad("b"), "gate": gate}, {**bad("c"), "gate": gate}], {})
+    result = report("merge", "now.jsonl", "--base-results=base.jsonl", f"--fail-on={option}")
+    assert result.exit_code == code, result.output
+
+
+def test_what_newly_fails_is_known_with_a_base_alone() -> None:
+    result = report("merge", *shards(), "--fail-on=newly-failing")
+    assert result.exit_code == 1
+    assert "--fail-on=newly-failing goes with --base-results" in result.stderr
+
+
+def test_results_of_nothing() -> None:
+    write_results("none.jsonl", [], {})
+    result = report("merge", "none.jsonl", "--junitxml=junit.xml", "--report=r.html")
+    assert result.exit_code == 0, result.output
+    suite = ElementTree.parse("junit.xml").find("testsuite")
+    assert suite is not None
+    assert suite.get("tests") == "0"

@@ -12,7 +12,6 @@ from pytest_statebase.report.results import (
     ResultsWriter,
     dump_row,
     load_row,
-    merge_results,
     read_results,
     result_to_row,
     write_results,
@@ -105,6 +104,8 @@ def test_a_killed_run_loses_its_last_line_alone(tmp_path: Path) -> None:
         ),
         (b'{"format": 1, "run": {}}\n[1]\n{}\n', FileError, ":2: this line is no result"),
         (b'{"format": 1, "run": {}}\n{"cassette": "x"}\n{}\n', FileError, "it has no `fork`"),
+        (b'{"format": 1, "run": {}}\n' + b"[" * 200_000 + b"\n{}\n", FileError, "nested too deeply"),
+        (b'{"format": 1, "run": {}}\n{"cassette": NaN}\n{}\n', FileError, "NaN is no JSON"),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, content: bytes, kind: type[FileError], words: str) -> None:
@@ -118,17 +119,6 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes, kind: type[File
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="cannot be read"):
         read_results(tmp_path / "none.jsonl")
-
-
-def test_shards_merge_in_order_and_a_rerun_takes_its_place(tmp_path: Path) -> None:
-    one, two = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
-    again = {**row(clean("b")), "duration_ms": 1.0}
-    write_results(one, [row(clean("a")), row(clean("b"))], {"started_at": "2026-03-16T08:00:05Z", "duration_s": 2})
-    write_results(two, [row(clean("c")), again], {"started_at": "2026-03-16T08:00:00Z", "duration_s": 5})
-    run, rows = merge_results([one, two])
-    assert [found["session"] for found in rows] == ["sess_a", "sess_b", "sess_c"]
-    assert rows[1] == again
-    assert run == {"started_at": "2026-03-16T08:00:00Z", "duration_s": 5, "files": 2}
 
 
 def test_a_row_is_a_snapshot() -> None:
