@@ -17,7 +17,7 @@ from .grouping import judged, name_of, root_cause, sentence, side_name, told_sid
 from .notes import expired_text, known_text
 from .rows import Row
 from .show import one_line, pretty, shorten, shorten_pair, structure, visible
-from .timeline import state_at
+from .versions import state_at
 
 if TYPE_CHECKING:
     from .runs import Run
@@ -73,7 +73,7 @@ def _text(made: Run, row: Row, turn: Row | None, anchor: str | None, share: int)
     else:
         parts += [*_asked(turn), *_why(row, turn, share), *_calls(turn, share)]
         parts += [*_requests(turn), *_sides(turn, share), *_before(row, turn)]
-    parts += [*_commands(row, turn, made), *_files(row, turn)]
+    parts += [*_commands(row, turn), *_files(row, turn)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -298,13 +298,13 @@ def _flat(value: Any) -> str:
     return shorten(visible(" ".join(str("" if value is None else value).split())), 240)
 
 
-def _commands(row: Row, turn: Row | None, made: Run) -> Iterator[str]:
+def _commands(row: Row, turn: Row | None) -> Iterator[str]:
     yield "## Commands, from the root directory of the project"
-    lines = ["# this replay again", reproduce_command(row, made.run)]
+    lines = ["# this replay again", reproduce_command(row)]
     if turn is not None:
         lines += ["# the turn as it was recorded, whole", show_command(row, turn)]
         lines += ["# what led there in the recording", show_command(row, turn, what="explain")]
-        accept = accept_command(row, turn, made.run)
+        accept = accept_command(row, turn)
         if accept:
             lines += ["# accept the turn as it is now, if that is right", accept]
     yield fenced("\n".join(lines), "sh")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -11,32 +10,28 @@ from ..compare.model import Verdict
 from .rows import Row
 from .show import visible
 
-_NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", re.ASCII)
 _PLAN = ".session.yaml"
 
 
-def reproduce_command(row: Row, run: Mapping[str, Any]) -> str:
+def reproduce_command(row: Row) -> str:
     """What runs this replay alone, from the root directory of the project."""
-    options = run.get("options")
     name = str(row.get("nodeid") or row["cassette"])
-    if isinstance(options, list) or _PLAN not in name:
-        return _line("pytest", _operand(name), *map(str, options or ()), "-v")
+    agent = {"agent": row["agent"]} if row.get("agent_given") else {}
+    if _PLAN not in name:
+        return _line("pytest", _operand(name), *_options(agent), "-v")
     told = {"fork": row.get("fork"), "until": row.get("until") and f"turn {row['until']}", "mode": row.get("mode")}
-    agent = row.get("agent")
-    told["agent"] = agent if agent and _NAMED.fullmatch(str(agent)) else None
-    return _line(
-        "pytest",
-        _operand(row["cassette"]),
-        *(f"--statebase-{key}={value}" for key, value in told.items() if value),
-        "-v",
-    )
+    return _line("pytest", _operand(row["cassette"]), *_options(told | agent), "-v")
 
 
-def accept_command(row: Row, turn: Row, run: Mapping[str, Any]) -> str | None:
+def _options(told: Mapping[str, Any]) -> list[str]:
+    return [f"--statebase-{key}={value}" for key, value in told.items() if value]
+
+
+def accept_command(row: Row, turn: Row) -> str | None:
     """What makes the turn, as it is now, its baseline; None where that would be refused."""
     if turn["verdict"] not in (Verdict.CHANGED, Verdict.UNPROVEN):
         return None
-    command = reproduce_command(row, run).removesuffix(" -v")
+    command = reproduce_command(row).removesuffix(" -v")
     return command + " " + shlex.quote(visible(f"--statebase-accept={row.get('session')}:{turn['turn']}"))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from typing import Any, TypeAlias
 
 from ..events import Event, SessionCreated, StateRolledBack, StateUpdated, ToolCalled, TurnAdded, TurnStarted
@@ -107,33 +106,6 @@ def changes(old: Any, new: Any, path: tuple[str | int, ...] = ()) -> Iterator[li
                 yield [[*path, index], value]
     elif not same(old, new):
         yield [list(path), new]
-
-
-def state_at(row: Mapping[str, Any], version: int | None) -> Any:
-    """The recorded state of a version of a row that `timeline_row` filled; None where the row does not tell it."""
-    state: Any = None
-    for number, told in enumerate(row.get("versions", ())):
-        state = deepcopy(told.get("state")) if number == 0 else _patched(state, told.get("patch", ()))
-        if told["v"] == version:
-            return state
-    return None
-
-
-def _patched(state: Any, patch: Iterable[Sequence[Any]]) -> Any:
-    for path, *values in patch:
-        if not path:
-            state = deepcopy(values[0])
-            continue
-        inner = state
-        for key in path[:-1]:
-            inner = inner[key]
-        if not values:
-            del inner[path[-1]]
-        elif isinstance(inner, list) and path[-1] == len(inner):
-            inner.append(deepcopy(values[0]))
-        else:
-            inner[path[-1]] = deepcopy(values[0])
-    return state
 
 
 def _other(turn: Turn) -> dict[str, Any]:

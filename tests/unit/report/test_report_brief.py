@@ -23,14 +23,15 @@ from report_data import (
 from pytest_statebase.ledger import Ledger, SessionCreated, StateRolledBack, StateUpdated
 from pytest_statebase.report.brief import DATA, brief
 from pytest_statebase.report.fences import fenced, span
-from pytest_statebase.report.runs import Run
-from pytest_statebase.report.timeline import state_at, timeline_row
+from pytest_statebase.report.outputs import Run
+from pytest_statebase.report.timeline import timeline_row
+from pytest_statebase.report.versions import state_at
 
 
-def brief_of(made: dict[str, Any], number: int | None, run: dict[str, Any] = RUN, **beside: Any) -> str:
+def brief_of(made: dict[str, Any], number: int | None, **beside: Any) -> str:
     turn = None if number is None else next(turn for turn in made["turns"] if turn["turn"] == number)
     anchor = beside.pop("anchor", None)
-    return brief(Run([made], run, **beside), made, turn, anchor=anchor)
+    return brief(Run([made], RUN, **beside), made, turn, anchor=anchor)
 
 
 def section(text: str, title: str) -> str:
@@ -88,7 +89,6 @@ def test_a_turn_without_proof_has_the_draft_and_the_command_that_accepts_it() ->
         "--statebase-fork=turn 2",
         "--statebase-until=turn 2",
         "--statebase-mode=continuous",
-        "--statebase-agent=sample.fixed:SupportAgent",
         "--statebase-accept=sess_draft:2",
     ]
     assert "--statebase-accept" not in brief_of(row(still_failing()), 2)
@@ -99,10 +99,15 @@ def test_a_later_turn_leads_back_to_where_the_replay_parted() -> None:
     assert "parted from the recording in turn 2 already, with `tools.search_policy`" in text
 
 
-def test_the_options_of_the_run_lead_back_to_the_very_item() -> None:
-    run = {**RUN, "options": ["--statebase-agent=a:b", "--statebase-fork=turn 2"]}
-    text = brief_of(row(still_failing()), 2, run)
-    assert "pytest fixtures/refund.session.yaml::turn-2 --statebase-agent=a:b '--statebase-fork=turn 2' -v\n" in text
+def test_an_agent_of_the_command_line_is_named_again() -> None:
+    text = brief_of(row(still_failing()) | {"agent_given": True}, 2)
+    assert " --statebase-mode=continuous --statebase-agent=sample.fixed:SupportAgent -v\n" in text
+    assert "--statebase-agent" not in brief_of(row(still_failing()), 2)
+
+
+def test_a_replay_of_a_test_leads_back_to_the_test() -> None:
+    made = row(still_failing()) | {"nodeid": "tests/test_it.py::test_refund[a b]"}
+    assert "pytest 'tests/test_it.py::test_refund[a b]' -v\n" in brief_of(made, 2)
 
 
 def test_a_replay_that_could_not_begin_is_told_whole() -> None:
@@ -142,11 +147,11 @@ def test_text_with_fences_of_its_own_stays_in_its_fence() -> None:
 
 
 def test_a_path_is_no_option_and_no_command() -> None:
-    made = row(still_failing()) | {"cassette": "-p evil; rm.session.yaml", "agent": "a;b"}
+    made = row(still_failing()) | {"cassette": "-p evil; rm.session.yaml", "agent": "a;b", "agent_given": True}
     del made["nodeid"]
     line = next(line for line in brief_of(made, 2).split("\n") if line.startswith("pytest "))
     assert shlex.split(line)[1] == "./-p evil; rm.session.yaml"
-    assert not any(word.startswith("--statebase-agent") for word in shlex.split(line))
+    assert shlex.split(line)[-2:] == ["--statebase-agent=a;b", "-v"]
 
 
 def test_huge_values_are_cut_with_their_sizes() -> None:
