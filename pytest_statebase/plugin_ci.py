@@ -31,15 +31,14 @@ def write_job_summary(config: pytest.Config, made: Run) -> str | None:
     from .report.summary import append_job_summary
 
     try:
-        if append_job_summary(Path(path), made):
-            return None
-    except OSError as error:
-        return f"the job's summary could not be written: {error.strerror or error}"
-    return "the job's summary has no room left for the results"
+        has_room = append_job_summary(Path(path), made)
+    except Exception as error:  # whatever goes wrong here must not cost the run its outcome
+        return f"the job's summary could not be written: {getattr(error, 'strerror', None) or error}"
+    return None if has_room else "the job's summary has no room left for the results"
 
 
 def commands(config: pytest.Config, made: Run) -> list[str]:
-    """Lines for the log of a GitHub job; none elsewhere."""
+    """Annotations as lines for the log of a GitHub job; none elsewhere."""
     if os.environ.get("GITHUB_ACTIONS") != "true" or not config.getini("statebase_annotations"):
         return []
     from .report.annotations import annotation_lines

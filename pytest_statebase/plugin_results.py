@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .plugin_ci import commands, printable, write_job_summary
 from .plugin_settings import BUDGET, ROWS, SUFFIX, Settings
 
 if TYPE_CHECKING:
@@ -162,6 +163,7 @@ class Results:
         self.stuck = message
         if not self.is_worker:
             self._write(self.ordered())
+            self._annotate(self.config.pluginmanager.get_plugin("terminalreporter"))
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
         from .report.outputs import write_outputs
@@ -171,6 +173,8 @@ class Results:
         self.failures += written.failures
         self.notes += written.notes
         self.made = written.made
+        note = write_job_summary(self.config, written.made) if self.settings.replaying else None
+        self.notes += [note] if note else []
 
     def _accept(self) -> None:
         """Write what is to become the baseline; what could not be written is a failure of the run."""
@@ -252,6 +256,7 @@ class Results:
         self._left_over(last=True)
         if not self.is_worker and (self.rows or self.failures):
             self._summarise(terminalreporter)
+        self._annotate(terminalreporter)
 
     def _summarise(self, terminalreporter: pytest.TerminalReporter) -> None:
         from .report.against import against_lines
@@ -268,10 +273,16 @@ class Results:
         lines += against_lines(self.made.against, verbosity=verbosity) if self.made and self.made.against else []
         for line in [*lines, *note_lines(self.accepted, [*self.warnings(rows), *self.notes])]:
             for text, markup in line:
-                terminalreporter.write(text.encode("utf-8", "backslashreplace").decode(), **markup)
+                terminalreporter.write(printable(text), **markup)
             terminalreporter.write("\n")
         for failure in self.failures:
-            terminalreporter.write_line(failure, red=True)
+            terminalreporter.write_line(printable(failure), red=True)
+
+    def _annotate(self, terminalreporter: Any) -> None:
+        """Write what a service that reads the log shows beside the changed lines."""
+        if self.made is not None and self.settings.replaying and terminalreporter is not None:
+            for line in commands(self.config, self.made):
+                terminalreporter.write_line(line)
 
 
 def _shown(path: Path, invocation: Path) -> str:

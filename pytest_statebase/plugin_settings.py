@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .plugin_ci import add_keys as add_ci_keys
+
 if TYPE_CHECKING:
     from .engine.options import ReplayOptions
     from .engine.web.fence import Fence
@@ -127,6 +129,7 @@ def _add_keys(parser: pytest.Parser) -> None:
     parser.addini(
         "statebase_api_hosts", "Further hosts of StateBase: requests there are answered from the fork.", type="args"
     )
+    add_ci_keys(parser)
     parser.addini("statebase_simulator", "module:callable that answers unrecorded calls: (call, state, cassette).")
 
 
