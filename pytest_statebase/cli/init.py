@@ -11,8 +11,9 @@ from .. import __version__
 from ..errors import FileError, OptionError
 from .output import say
 from .project import Project, find_project
+from .pullworkflow import pull_workflow
 from .targets import shown
-from .workflows import pull_workflow, replay_workflow
+from .workflows import comment_workflow, replay_workflow
 
 _AGENT = re.compile(r"[\w.]+:[\w.]+", re.ASCII)
 _TOOL = re.compile(r"[\w.]+:[\w.*?\[\]]+|mcp(:\*)?", re.ASCII)
@@ -24,7 +25,7 @@ _PLACE = re.compile(r"[A-Za-z0-9._/-]+")
 @click.option("--agent", metavar="MODULE:ATTR", help="The agent under test.")
 @click.option("--tools", multiple=True, metavar="PATTERN", help="Its tools, such as myapp.tools:*; several times.")
 @click.option("--out", default="fixtures", show_default=True, metavar="DIR", help="The directory for the cassettes.")
-@click.option("--ci/--no-ci", default=True, help="A GitHub workflow that replays on every pull request.")
+@click.option("--ci/--no-ci", default=True, help="GitHub workflows that replay on every pull request, and comment.")
 @click.option("--first/--no-first", default=True, help="A first cassette of what is found in the project.")
 @click.option(
     "--pull",
@@ -38,8 +39,8 @@ def command(
     """Set a project up for replays.
 
     Writes pytest.ini, the directory for the cassettes with a first one of what is found (journals of capture, pulled
-    files, exports of tracers), conftest.py where no --agent is named, .gitattributes, a sample of CODEOWNERS and a
-    GitHub workflow, and says what each is for. Nothing that exists is changed: lines to add are printed.
+    files, exports of tracers), conftest.py where no --agent is named, .gitattributes, a sample of CODEOWNERS and
+    GitHub workflows, and says what each is for. Nothing that exists is changed: lines to add are printed.
     """
     _check(agent, _AGENT, "--agent", "myapp.agent:SupportAgent")
     for tool in tools:
@@ -142,8 +143,10 @@ def _owners(root: Path, out: str) -> None:
 
 def _workflows(directory: Path, *, ci: bool, pull: bool, out: str, agent_id: str | None) -> None:
     if ci:
-        why = "replays on every pull request, without keys, and keeps the report as an artifact"
+        why = "replays on every pull request, without keys, and keeps report and results as an artifact"
         _write(directory / "statebase-replay.yml", replay_workflow(__version__), why)
+        why = "says on the pull request what its replay came to, also where it comes from a fork; once it is merged"
+        _write(directory / "statebase-comment.yml", comment_workflow(__version__), why)
     if pull:
         why = "pulls failed sessions every six hours, and proposes them as a pull request"
         _write(directory / "statebase-pull.yml", pull_workflow(__version__, out, agent_id), why)

@@ -1,91 +1,165 @@
-"""The texts of GitHub workflows that `init` writes."""
+"""The GitHub workflows of pull requests, as `init` writes them: one replays, the other comments.
+
+The first runs the code of whoever proposes a change, and may do nothing but read. The second may comment, and runs
+nothing of the change: results are all that it takes from the first, and it reads them as data.
+"""
 
 from __future__ import annotations
 
-_HEAD = """\
+REPLAY = """\
+# Replays the recorded sessions against a change. It needs no key: tools are answered from the recordings.
+# It runs the code of whoever proposes the change, so it may do nothing but read. Its results are an artifact.
+name: statebase-replay
+on:
+  pull_request:
+  push:
+    branches: [main, master]
+permissions:
+  actions: read
+  contents: read
+concurrency:
+  group: statebase-replay-${{ github.ref }}
+  cancel-in-progress: ${{ github.event_name == 'pull_request' }}
+jobs:
+  replay:
     runs-on: ubuntu-latest
-    timeout-minutes: {minutes}
+    timeout-minutes: 15
     steps:
       - uses: actions/checkout@v4.2.2
+        with:
+          persist-credentials: false
       - uses: actions/setup-python@v5.3.0
         with:
           python-version: "3.12"
-"""
-
-_REPLAY = """\
-# Replays the recorded sessions against this branch. It needs no key: tools are answered from the recordings.
-name: statebase-replay
-on: pull_request
-permissions:
-  contents: read
-jobs:
-  replay:
-{head}\
+      - name: Fetch what the base branch came to
+        continue-on-error: true
+        run: |
+          for run in $(gh run list --workflow statebase-replay.yml --branch "$BASE" --event push --status completed \\
+              --limit 5 --json databaseId --jq '.[].databaseId'); do
+            if gh run download "$run" --name statebase-results --dir base; then break; fi
+          done
+          if [ -f base/statebase-history.jsonl ]; then cp base/statebase-history.jsonl .; fi
+        env:
+          BASE: ${{ github.base_ref || github.ref_name }}
+          GH_REPO: ${{ github.repository }}
+          GH_TOKEN: ${{ github.token }}
       # The project with what its agent needs, and pytest-statebase.
-      - run: pip install . "pytest-statebase=={version}"
-      - run: pytest --statebase-replay --statebase-results=statebase-results.jsonl
+      - run: pip install . "pytest-statebase==VERSION"
+      - name: Replay
+        run: |
+          if [ -f base/statebase-results.jsonl ]; then
+            set -- --statebase-base-results=base/statebase-results.jsonl
+          fi
+          pytest --statebase-replay --statebase-results=statebase-results.jsonl \\
+            --statebase-history=statebase-history.jsonl --junitxml=statebase-junit.xml "$@"
       - if: always()
         uses: actions/upload-artifact@v4.4.3
         with:
-          name: statebase-report
+          name: statebase-results
           path: |
             statebase-report.html
             statebase-results.jsonl
+            statebase-history.jsonl
+            statebase-junit.xml
           if-no-files-found: ignore
 """
 
-_PULL = """\
-# Pulls failed sessions from StateBase before they expire (after 24 hours, if nothing else was said of them), and
-# proposes them as a pull request. Their secrets are taken out; look through them all the same before you merge.
-name: statebase-pull
+COMMENT = """\
+# Says on a pull request what its replay came to, in one comment that it keeps up to date.
+# It may comment, also on pull requests of forks. So it checks nothing out and runs nothing of them: it takes results,
+# reads them as data, and asks GitHub, not them, which pull request they belong to.
+name: statebase-comment
 on:
-  schedule:
-    - cron: "17 */6 * * *"
-  workflow_dispatch:
+  workflow_run:
+    workflows: [statebase-replay]
+    types: [completed]
 permissions:
-  contents: write
+  actions: read
   pull-requests: write
-concurrency: statebase-pull
+concurrency:
+  group: comment-${{ github.event.workflow_run.head_repository.id }}-${{ github.event.workflow_run.head_branch }}
+  cancel-in-progress: true
 jobs:
-  pull:
-{head}\
-      - run: pip install "pytest-statebase[pull]=={version}"
-      - name: Go on with what was proposed and is not merged yet
+  comment:
+    if: github.event.workflow_run.event == 'pull_request'
+    runs-on: ubuntu-latest
+    timeout-minutes: 10
+    env:
+      GH_REPO: ${{ github.repository }}
+      GH_TOKEN: ${{ github.token }}
+    steps:
+      - name: Find the open pull request that stands at this commit
+        id: pull
         run: |
-          if git fetch --depth 1 origin statebase-pull; then
-            git switch --create statebase-pull FETCH_HEAD
+          found=$(gh api --method GET "repos/$GH_REPO/pulls" -f state=open -f head="$OWNER:$BRANCH" --jq \\
+            '[.[] | select(.head.sha == env.SHA and .head.repo.full_name == env.HEAD)][0] // empty
+            | "\\(.number) \\(.base.ref)"')
+          if [[ "$found" =~ ^([0-9]+)\\ ([^[:space:]]+)$ ]]; then
+            echo "number=${BASH_REMATCH[1]}" >> "$GITHUB_OUTPUT"
+            echo "base=${BASH_REMATCH[2]}" >> "$GITHUB_OUTPUT"
           else
-            git switch --create statebase-pull
+            echo "No open pull request stands at $SHA."
           fi
-      - name: Pull
-        # Twice the time between two runs: what one misses, the next one has.
-        run: pytest-statebase pull --failed --since 12h --limit 50{agent} --out {out}
         env:
-          STATEBASE_API_KEY: ${{{{ secrets.STATEBASE_API_KEY }}}}
-      - name: Propose
-        if: always()
+          OWNER: ${{ github.event.workflow_run.head_repository.owner.login }}
+          HEAD: ${{ github.event.workflow_run.head_repository.full_name }}
+          BRANCH: ${{ github.event.workflow_run.head_branch }}
+          SHA: ${{ github.event.workflow_run.head_sha }}
+      - name: Fetch its results, and those of its base branch
+        id: results
+        if: steps.pull.outputs.number
         run: |
-          git add -- {out}
-          if git diff --cached --quiet; then exit 0; fi
-          git config user.name "github-actions[bot]"
-          git config user.email "41898282+github-actions[bot]@users.noreply.github.com"
-          git commit --message "Failed sessions of production"
-          git push origin statebase-pull
-          if [ -z "$(gh pr list --head statebase-pull --state open --json number --jq '.[]')" ]; then
-            gh pr create --head statebase-pull --title "Failed sessions of production" \\
-              --body "Which turns failed is a proposal: see \\`failing\\` in each plan, and what it should have been."
+          ulimit -f 500000  # blocks of 1,024 bytes: no results are that large
+          if ! gh run download "$RUN" --name statebase-results --dir "$RUNNER_TEMP/change"; then
+            echo "The run has no results."
+            exit 0
+          fi
+          echo "found=true" >> "$GITHUB_OUTPUT"
+          for run in $(gh run list --workflow statebase-replay.yml --branch "$BASE" --event push --status completed \\
+              --limit 5 --json databaseId --jq '.[].databaseId'); do
+            if gh run download "$run" --name statebase-results --dir "$RUNNER_TEMP/base"; then break; fi
+          done
+        env:
+          RUN: ${{ github.event.workflow_run.id }}
+          BASE: ${{ steps.pull.outputs.base }}
+      - uses: actions/setup-python@v5.3.0
+        if: steps.results.outputs.found
+        with:
+          python-version: "3.12"
+      - name: Write the comment
+        if: steps.results.outputs.found
+        run: |
+          cd "$RUNNER_TEMP"
+          pip install --quiet "pytest-statebase==VERSION"
+          if [ -f base/statebase-results.jsonl ]; then
+            set -- --base-results base/statebase-results.jsonl
+          fi
+          pytest-statebase report merge change/statebase-results.jsonl --summary comment.md "$@" > merge.log 2>&1 ||
+            test -s comment.md
+          printf '\\n[The run, with the report as an artifact](%s)\\n' "$URL" >> comment.md
+        env:
+          URL: ${{ github.event.workflow_run.html_url }}
+      - name: Comment
+        if: steps.results.outputs.found
+        run: |
+          id=$(gh api --paginate "repos/$GH_REPO/issues/$NUMBER/comments?per_page=100" --jq '.[]
+            | select(.user.login == "github-actions[bot]" and (.body | startswith("<!-- pytest-statebase -->")))
+            | .id' | sed -n 1p)
+          if [ -n "$id" ]; then
+            gh api --silent --method PATCH "repos/$GH_REPO/issues/comments/$id" -F body=@"$RUNNER_TEMP/comment.md"
+          else
+            gh api --silent --method POST "repos/$GH_REPO/issues/$NUMBER/comments" -F body=@"$RUNNER_TEMP/comment.md"
           fi
         env:
-          GH_TOKEN: ${{{{ github.token }}}}
+          NUMBER: ${{ steps.pull.outputs.number }}
 """
 
 
 def replay_workflow(version: str) -> str:
-    """Replays on every pull request. version: of this package."""
-    return _REPLAY.format(head=_HEAD.format(minutes=15), version=version)
+    """Replays on every pull request, and on the default branch. version: of this package."""
+    return REPLAY.replace("VERSION", version)
 
 
-def pull_workflow(version: str, out: str, agent_id: str | None) -> str:
-    """Pulls failures every six hours. out: the directory in the repository; agent_id: whose sessions, None for all."""
-    agent = f" --agent {agent_id}" if agent_id else ""
-    return _PULL.format(head=_HEAD.format(minutes=60), version=version, out=out, agent=agent)
+def comment_workflow(version: str) -> str:
+    """Comments on the pull request that was replayed. version: of this package."""
+    return COMMENT.replace("VERSION", version)

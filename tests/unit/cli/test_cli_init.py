@@ -28,7 +28,13 @@ def files() -> list[str]:
     return sorted(str(path) for path in Path().rglob("*"))
 
 
-WRITTEN = [".gitattributes", ".github/CODEOWNERS", ".github/workflows/statebase-replay.yml", "pytest.ini"]
+WRITTEN = [
+    ".gitattributes",
+    ".github/CODEOWNERS",
+    ".github/workflows/statebase-comment.yml",
+    ".github/workflows/statebase-replay.yml",
+    "pytest.ini",
+]
 
 
 def written() -> list[str]:
@@ -174,8 +180,8 @@ def test_what_is_there_stays() -> None:
     for path in Path(".github").rglob("*.yml"):
         path.write_text("mine", encoding="utf-8")
     result = init("--ci", "--pull", "--agent", "a:b")
-    assert result.output.count("is there already") == 3
-    assert result.output.count(" stays as it is") == 5
+    assert result.output.count("is there already") == 4
+    assert result.output.count(" stays as it is") == 6
     assert all(path.read_text(encoding="utf-8") == "mine" for path in Path(".github").rglob("*.yml"))
     assert "a:b" not in Path("pytest.ini").read_text(encoding="utf-8")
 
@@ -190,7 +196,7 @@ def test_workflows_are_ones() -> None:
     init("--ci", "--pull", "--agent-id", "customer-support", "--out", "tests/calls")
     [upload] = [step for step in steps("statebase-replay") if "upload-artifact" in step.get("uses", "")]
     assert upload["if"] == "always()"
-    assert upload["with"]["path"].split() == ["statebase-report.html", "statebase-results.jsonl"]
+    assert upload["with"]["path"].split()[:2] == ["statebase-report.html", "statebase-results.jsonl"]
     for name in ("statebase-replay", "statebase-pull"):
         found = steps(name)
         actions = [step["uses"] for step in found if "uses" in step]

@@ -23,7 +23,7 @@ from report_data import (
 from pytest_statebase.ledger import Ledger, SessionCreated, StateRolledBack, StateUpdated
 from pytest_statebase.report.brief import DATA, brief
 from pytest_statebase.report.fences import fenced, span
-from pytest_statebase.report.outputs import Run
+from pytest_statebase.report.runs import Run
 from pytest_statebase.report.timeline import timeline_row
 from pytest_statebase.report.versions import state_at
 
