@@ -144,14 +144,21 @@ def read_results(path: str | Path) -> tuple[dict[str, Any], list[Row]]:
         if not line.strip():
             continue
         try:
-            rows.append(checked_row(load_row(line)))
+            row = load_row(line)
         except ValueError as error:
             if number < len(lines):
-                raise FileError(
-                    f"this line is no result of a replay: {error}", where=f"{path}:{number}", remedy=_REMEDY
-                ) from None
+                raise _no_result(path, number, error) from None
             run.setdefault("warnings", []).append(f"{path}:{number}: the last line was cut off and is left out")
+            break
+        try:
+            rows.append(checked_row(row))
+        except ValueError as error:
+            raise _no_result(path, number, error) from None
     return run, rows
+
+
+def _no_result(path: str | Path, number: int, error: ValueError) -> FileError:
+    return FileError(f"this line is no result of a replay: {error}", where=f"{path}:{number}", remedy=_REMEDY)
 
 
 _REMEDY = "Give the file that `--statebase-results PATH` wrote."

@@ -69,9 +69,17 @@ def test_options_that_mean_nothing(project: Path, run: Run, options: list[str], 
 
 def test_metrics_of_replays(project: Path, run: Run) -> None:
     row = error_row("fixtures/clean.session.yaml", "version 0", "x", agent="a")
+    turn = {
+        "turn": 1,
+        "verdict": "unchanged",
+        "calls": [],
+        "divergences": [],
+        "recorded": {},
+        "replayed": {"same": True},
+    }
     rows = [
-        {**row, "outcome": "passed", "turns": [{"duration_ms": 10.0}], "calls": {"answered": 3}},
-        {**row, "outcome": "failed", "turns": [{"duration_ms": 30.0}], "calls": {"unrecorded": 1}},
+        {**row, "outcome": "passed", "turns": [{**turn, "duration_ms": 10.0}], "calls": {"answered": 3}},
+        {**row, "outcome": "failed", "turns": [{**turn, "duration_ms": 30.0}], "calls": {"unrecorded": 1}},
     ]
     write_results("results.jsonl", rows, {"started_at": "2026-12-09T10:00:00+00:00"})
     result = run("metrics", "--results", "results.jsonl", "--fail-on", "replays-passed<100%")

@@ -126,3 +126,10 @@ def test_a_row_is_a_snapshot() -> None:
     found = result_to_row(made)
     made.turns[1].replayed.state["amount"] = "changed later"  # type: ignore[union-attr]
     assert found["turns"][1]["replayed"]["state"]["amount"] == {"!decimal": "42.50"}
+
+
+def test_a_last_line_that_is_whole_and_no_result_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text(dump_row(header(RUN)) + '\n{"cassette": "a"}\n', encoding="ascii")
+    with pytest.raises(FileError, match="is no result of a replay"):
+        read_results(path)
