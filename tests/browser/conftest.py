@@ -42,6 +42,7 @@ class Opened:
         self.complaints: list[str] = []
         self.context = browser.new_context(**options)
         self.context.route("**/*", self._route)
+        self.context.set_default_timeout(10_000)
         self.page: Page = self.context.new_page()
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
