@@ -130,6 +130,6 @@ def test_a_row_is_a_snapshot() -> None:
 
 def test_a_last_line_that_is_whole_and_no_result_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    path.write_text(dump_row(header(RUN)) + '\n{"cassette": "a"}\n', encoding="ascii")
+    path.write_text(dump_row({"format": 1, "run": {}}) + '\n{"cassette": "a"}\n', encoding="ascii")
     with pytest.raises(FileError, match="is no result of a replay"):
         read_results(path)

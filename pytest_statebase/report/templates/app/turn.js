@@ -29,7 +29,7 @@ function arriveAt(panel, now) {
   const id = now.print ? `${panel.id}-d-${now.print}` : now.call ? `${panel.id}-c${now.call}` : null;
   const found = id && document.getElementById(id);
   if (!found) return;
-  for (let outer = found; outer !== panel; outer = outer.parentElement) if (outer.tagName === "DETAILS") outer.open = true;
+  for (let up = found.querySelector(":scope > details") || found; up !== panel; up = up.parentElement) if (up.localName === "details") up.open = true;
   found.classList.add("here");
   found.scrollIntoView({ block: "center" });
   found.focus({ preventScroll: true });
@@ -269,7 +269,7 @@ function requestItem(told, request) {
   const bad = flags.includes("unrecorded");
   const explanation = [request.explanation, request.hint].filter(Boolean).join("\n");
   const from = request.from_turn !== undefined ? `, turn ${request.from_turn}` : "";
-  const head = [h("span.sign", { class: bad ? "fail" : "ok", "aria-hidden": "true" }, bad ? "✕" : "✓"), code(`${request.method} ${request.address}`, { class: "label" }),
+  const head = [h("span.sign", { class: bad ? "fail" : "ok", "aria-hidden": "true" }, bad ? "✕" : "✓"), code(`${request.method} ${request.address.replace(/^https:\/\//, "")}`, { class: "label" }),
     h("span.dim", null, [request.flags?.includes("model") ? "model call" : "request", request.asked?.model].filter(Boolean).join(" · ")),
     h("span.answer", null, flags.map((flag) => h("b", null, flag)), " answered by ", request.source === "live" ? "its server, live" : ANSWERS[request.source] || request.source, from)];
   const body = [explanation ? h("pre.vt.explain", { dir: "auto" }, explanation.trim()) : null, askedPart(told, request), answerPart(told, request)].filter(Boolean);
