@@ -68,6 +68,13 @@ def render(results: tuple[Path, ...], output: Path) -> None:
 @click.option("--sidecar", type=_DIRECTORY, help="Markdown for each failing turn.")
 @click.option("--junitxml", "junit", type=_FILE, help="JUnit's XML.")
 @click.option("--history", type=_FILE, help="Append this run to the file, and tell the trend of the runs in it.")
+@click.option(
+    "--history-from",
+    "histories",
+    multiple=True,
+    type=_FILE,
+    help="Another history, from an artifact of CI for example: its runs are taken over into that of --history.",
+)
 @click.option("--base-results", "base", type=_FILE, help="Results of the base branch: tell what this change did.")
 @click.option("--fail-on", type=click.Choice(_FAIL_ON), help="Exit with 1 where a replay fails, or newly fails.")
 def merge(shards: tuple[Path, ...], expected: int | None, fail_on: str | None, **wanted: Any) -> None:
@@ -82,6 +89,8 @@ def merge(shards: tuple[Path, ...], expected: int | None, fail_on: str | None, *
 
     if fail_on == "newly-failing" and wanted["base"] is None:
         raise OptionError("--fail-on=newly-failing goes with --base-results", remedy="Give both.")
+    if wanted["histories"] and wanted["history"] is None:
+        raise OptionError("--history-from goes with --history", remedy="Give both.")
     if not any(wanted[name] for name in ("results", "report", "summary", "sidecar", "junit", "history")):
         wanted["report"] = _DEFAULT
     merged = _read(shards, expected)

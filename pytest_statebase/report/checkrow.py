@@ -31,6 +31,7 @@ _ROW: _Shape = {
     "versions": (list,),
     "traces": (list,),
     "others": (list,),
+    "production": (dict,),
 }
 _ROW_DEFAULTS: dict[str, Any] = {
     "session": "",

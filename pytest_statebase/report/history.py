@@ -105,16 +105,23 @@ def _id_of(rows: Iterable[Row], run: Mapping[str, Any]) -> str:
 # --- Reading
 
 
-def trend_of(path: Path, rows: Sequence[Row], run: Mapping[str, Any]) -> Trend:
+def trend_of(path: Path, rows: Sequence[Row], run: Mapping[str, Any], others: Iterable[Path] = ()) -> Trend:
     """What `path` tells, and this run. A file that is not there tells nothing.
 
+    others: further histories, those that CI kept of other runs for example; one that is not there is told.
+
     Runs that began after this one are no part of its past. Lines that tell no run are passed over, and told.
-    Raises FileError where the file cannot be read.
+    Raises FileError where a file cannot be read.
     """
     now = point_of(rows, run)
-    points, notes = read_history(path)
-    earlier = [point for point in points if point.id != now.id and point.at <= now.at]
-    return Trend([*earlier, now], notes)
+    found, notes = read_history(path)
+    known = {point.id: point for point in found}
+    for other in others:
+        points, told = read_history(other) if other.exists() else ([], [f"{other}: no such file, so no earlier runs"])
+        known |= {point.id: point for point in points}
+        notes += told
+    earlier = [point for point in known.values() if point.id != now.id and point.at <= now.at]
+    return Trend([*sorted(earlier, key=lambda point: point.at), now], notes)
 
 
 def read_history(path: Path) -> tuple[list[Point], list[str]]:
@@ -189,23 +196,11 @@ def _is_number(value: object) -> bool:
 
 
 def append_run(path: Path, made: Run) -> None:
-    """Append this run to `path`, which is made where it is missing; one that it has already is not appended again."""
-    append_points(path, [point_of(made.rows, made.run)])
+    """Append this run to `path`, which is made where it is missing, and earlier ones that other files told.
 
-
-def gather(path: Path, sources: Iterable[Path]) -> list[str]:
-    """Append to `path` the runs of other files that it does not have: those that CI kept as artifacts, say.
-
-    Returns what is to be told of their lines. Raises FileError where one is missing or cannot be read.
+    One that it has already is not appended again.
     """
-    notes: list[str] = []
-    for source in sources:
-        if not source.is_file():
-            raise FileError("no such file", where=str(source), remedy="Give files that --statebase-history wrote.")
-        points, told = read_history(source)
-        append_points(path, points)
-        notes += told
-    return notes
+    append_points(path, made.trend.points if made.trend else [point_of(made.rows, made.run)])
 
 
 def append_points(path: Path, points: Iterable[Point]) -> None:

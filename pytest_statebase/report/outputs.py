@@ -34,6 +34,8 @@ class Outputs:
     """JUnit's XML; pytest writes its own of a run."""
     history: Path | None = None
     """JSON Lines, one line a run; read for the trend, then appended to."""
+    histories: tuple[Path, ...] = ()
+    """Further ones, whose runs are taken over into `history`."""
     base: Path | None = None
     """The results of the base branch."""
     url: str | None = None
@@ -97,7 +99,7 @@ def _beside(
         if outputs.history is not None:
             from .history import trend_of
 
-            trend = trend_of(outputs.history, rows, run)
+            trend = trend_of(outputs.history, rows, run, outputs.histories)
     except StatebaseError as error:
         failures.append(str(error))
     return against, trend, failures

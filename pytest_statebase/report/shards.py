@@ -55,6 +55,7 @@ def merge_results(paths: Iterable[str | Path], *, expected: int | None = None) -
         left_out.append(f"{plural(len(read), 'results file')} of {expected}: what the other jobs replayed is missing")
     rows, again = _merged_rows(rows for _, _, rows in read)
     run = _merged_run([run for _, run, _ in read], [*left_out, *_strangers(read), *_again(again)])
+    run |= {"part": True} if left_out else {}
     return Merged(run, rows, len(read), left_out)
 
 

@@ -41,6 +41,7 @@ def history(count: int = 8) -> list[Point]:
 def panel(opened: Any, made: list[Row], earlier: list[Point] | None = None, notes: Any = (), **options: Any) -> Any:
     points = None if earlier is None else Trend([*earlier, point_of(made, RUN)], notes)
     page = opened(made, beside={"trend": points}, **options).page
+    page.evaluate("document.querySelector('.numbers > details').open = true")  # narrow windows have it folded
     return page.get_by_role("region", name="Performance")
 
 

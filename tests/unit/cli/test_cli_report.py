@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pytest_statebase.cli import main
+from pytest_statebase.report.history import Point, read_history
 from pytest_statebase.report.results import Row, error_row, read_results, write_results
 
 
@@ -148,3 +149,36 @@ def test_results_of_nothing() -> None:
     suite = ElementTree.parse("junit.xml").find("testsuite")
     assert suite is not None
     assert suite.get("tests") == "0"
+
+
+def _history() -> list[Point]:
+    points, notes = read_history(Path("history.jsonl"))
+    assert notes == []
+    return points
+
+
+def test_merged_shards_are_one_run_of_the_history() -> None:
+    result = report("merge", *shards(), "--history", "history.jsonl", "--history-from", "main.jsonl")
+    assert result.exit_code == 0, result.output
+    assert "Warning: main.jsonl: no such file, so no earlier runs" in result.stderr
+    Path("history.jsonl").rename("main.jsonl")
+    write_results("next.jsonl", [good("a")], {"started_at": "2026-01-02T00:00:00Z"})
+    assert report("merge", "next.jsonl", "--history", "history.jsonl", "--history-from", "main.jsonl").exit_code == 0
+    told = [(point.at.day, dict(point.replays)) for point in read_history(Path("history.jsonl"))[0]]
+    assert told == [
+        (1, {"fail": 0, "norun": 2, "review": 0, "ok": 1}),
+        (2, {"fail": 0, "norun": 0, "review": 0, "ok": 1}),
+    ]
+
+
+def test_a_merge_that_lacks_a_shard_is_a_part_of_a_run() -> None:
+    first, _ = shards()
+    assert report("merge", first, "none.jsonl", "--history", "history.jsonl").exit_code == 1
+    (point,) = _history()
+    assert point.part
+
+
+def test_other_histories_go_with_one_to_write() -> None:
+    result = report("merge", *shards(), "--history-from", "main.jsonl")
+    assert result.exit_code != 0
+    assert "--history-from goes with --history" in result.output

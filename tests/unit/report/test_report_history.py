@@ -12,13 +12,11 @@ from typing import Any
 import pytest
 from report_data import RUN, all_rows, clean, hostile, row
 
-from pytest_statebase.errors import FileError
 from pytest_statebase.report.history import (
     KEPT,
     Point,
     append_points,
     append_run,
-    gather,
     point_of,
     read_history,
     trend_of,
@@ -178,18 +176,31 @@ def test_runs_at_once_lose_nothing(tmp_path: Path) -> None:
     assert len(path.read_bytes().splitlines()) == 85, "a run that two tell stands once"
 
 
-def test_files_of_other_runs_are_gathered(tmp_path: Path) -> None:
-    own, first, second = (tmp_path / f"{name}.jsonl" for name in ("own", "first", "second"))
+def test_runs_of_other_files_are_taken_over(tmp_path: Path) -> None:
+    own, first, second, none = (tmp_path / f"{name}.jsonl" for name in ("own", "first", "second", "none"))
     append_run(own, Run(all_rows(), run_at(3)))
     for path, days in ((first, (1, 3)), (second, (1, 2))):
         for day in days:
             append_run(path, Run(all_rows(), run_at(day)))
     second.write_bytes(b"half a li\n" + second.read_bytes())
-    notes = gather(own, [first, second])
-    assert [point.at.day for point in read_history(own)[0]] == [1, 2, 3]
-    assert notes == [f"{second}:1: passed over, and left as it is: no JSON"]
-    with pytest.raises(FileError, match=r"none\.jsonl: no such file"):
-        gather(own, [tmp_path / "none.jsonl"])
+    written = write_outputs(Outputs(history=own, histories=(first, none, second)), all_rows(), run_at(4))
+    assert written.made.trend is not None
+    assert [point.at.day for point in written.made.trend.points] == [1, 2, 3, 4]
+    assert [point.at.day for point in read_history(own)[0]] == [1, 2, 3, 4]
+    assert len(own.read_bytes().splitlines()) == 4
+    assert written.failures == []
+    assert written.notes == [
+        f"{none}: no such file, so no earlier runs",
+        f"{second}:1: passed over, and left as it is: no JSON",
+    ]
+
+
+def test_another_file_that_cannot_be_read_does_not_cost_this_run_its_line(tmp_path: Path) -> None:
+    own = tmp_path / "own.jsonl"
+    written = write_outputs(Outputs(history=own, histories=(tmp_path,)), all_rows(), RUN)
+    assert written.paths == [own]
+    assert [failure.splitlines()[0] for failure in written.failures] == [f"{tmp_path}: cannot be read: Is a directory"]
+    assert [point.at for point in read_history(own)[0]] == [datetime(2026, 3, 16, 8, tzinfo=UTC)]
 
 
 def test_a_file_that_cannot_be_read_is_told_and_costs_nothing(tmp_path: Path) -> None:
