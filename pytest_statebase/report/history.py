@@ -36,7 +36,7 @@ except ImportError:  # no such thing on Windows
 FORMAT = 1
 """The version of the lines that are written, and the only one that is read."""
 KEPT = 2_000
-"""Earlier runs that are remembered while a file is read."""
+"""Lines of a file that are read, the last ones."""
 _LONGEST = 16_384
 """Bytes of a line; ours have about 500."""
 _AGENT = 200
@@ -125,11 +125,11 @@ def trend_of(path: Path, rows: Sequence[Row], run: Mapping[str, Any], others: It
 
 
 def read_history(path: Path) -> tuple[list[Point], list[str]]:
-    """The runs of a file by their times, the last `KEPT` of them, and what is to be told of its other lines."""
-    found: deque[Point] = deque(maxlen=KEPT)
+    """The runs that the last `KEPT` lines of a file tell, by their times, and what is to be said of its other lines."""
+    found: list[Point] = []
     bad: list[str] = []
     left = 0
-    for number, line in _numbered(path):
+    for number, line in deque(_numbered(path), maxlen=KEPT):
         try:
             found.append(_point(line))
         except ValueError as error:

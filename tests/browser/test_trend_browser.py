@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from test_axe_browser import axe, checked
 from report_data import RUN, UNSEEN, clean, hostile, row, still_failing
 
 from pytest_statebase.report.history import Point, Trend, point_of
@@ -140,3 +141,12 @@ def test_hostile_names_stay_text_and_break_nothing(opened: Any, width: int) -> N
     assert (
         page.evaluate("document.querySelectorAll('.perf img, .perf [style], .perf a:not([href^=\"#\"])').length") == 0
     )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_panel_has_no_fault(opened: Any, axe: str, scheme: str, width: int) -> None:
+    perf = panel(opened, rows(), history(), ["a note"], color_scheme=scheme, viewport={"width": width, "height": 900})
+    for folded in perf.locator("summary").all():
+        folded.click()
+    assert checked(perf.page, axe) == []
