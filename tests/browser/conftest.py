@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -32,6 +33,15 @@ def browser() -> Iterator[Browser]:
         made = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
         yield made
         made.close()
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """axe-core's script, of which STATEBASE_AXE is the path."""
+    path = os.environ.get("STATEBASE_AXE")
+    if not path:
+        missing("STATEBASE_AXE names no `axe.min.js`")
+    return Path(path).read_text(encoding="utf-8")
 
 
 class Opened:

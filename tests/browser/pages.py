@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 from report_data import all_rows
@@ -21,3 +22,13 @@ def anchor(name: str) -> str:
     """The address of a session of `all_rows`."""
     rows = all_rows()
     return next(at for at, one in zip(anchors_of(rows), rows, strict=True) if f"/{name}." in one["cassette"])
+
+
+_FOUND = """async (within) => (await axe.run(within, {resultTypes: ['violations']})).violations.flatMap(
+    found => found.nodes.map(node => `${found.id}: ${node.target} ${node.failureSummary}`))"""
+
+
+def checked(page: Any, axe: str, within: str = "html") -> list[str]:
+    """What axe-core finds on a page as it is, or in a part of it."""
+    page.evaluate(axe)
+    return list(page.evaluate(_FOUND, within))

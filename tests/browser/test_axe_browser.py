@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import anchor, missing
+from pages import anchor, checked
 from report_data import all_rows, hostile
 
 VIEWS = {
@@ -18,16 +16,6 @@ VIEWS = {
     "could not run": f"#{anchor('typo')}",
     "traces": "#traces",
 }
-FOUND = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations.flatMap(
-    found => found.nodes.map(node => `${found.id}: ${node.target} ${node.failureSummary}`))"""
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    path = os.environ.get("STATEBASE_AXE")
-    if not path:
-        missing("STATEBASE_AXE names no `axe.min.js`")
-    return Path(path).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -59,8 +47,3 @@ def faults(made: Any, axe: str, name: str, address: str) -> list[str]:
     made.open(address)
     made.page.evaluate("document.querySelectorAll('#app details').forEach(one => { one.open = true; })")
     return [f"{name}: {fault}" for fault in checked(made.page, axe)]
-
-
-def checked(page: Any, axe: str) -> list[str]:
-    page.evaluate(axe)
-    return list(page.evaluate(FOUND))
