@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 import pytest
-from report_data import all_rows
+from report_data import all_rows, row, told
 
 from pytest_statebase.report.view import anchors_of
 
@@ -19,8 +19,8 @@ def missing(what: str) -> None:
 
 
 def anchor(name: str) -> str:
-    """The address of a session of `all_rows`."""
-    rows = all_rows()
+    """The address of a session of `all_rows`, or of `told`."""
+    rows = [*all_rows(), row(told())]
     return next(at for at, one in zip(anchors_of(rows), rows, strict=True) if f"/{name}." in one["cassette"])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from pages import anchor, checked
-from report_data import all_rows, hostile
+from report_data import all_rows, hostile, row, told
 
 VIEWS = {
     "overview": "",
@@ -14,6 +14,8 @@ VIEWS = {
     "turn": f"#{anchor('refund')}-2",
     "unrecorded": f"#{anchor('partial-refund')}-2",
     "could not run": f"#{anchor('typo')}",
+    "timeline": f"#{anchor('told')}?at=v2",
+    "not replayed": f"#{anchor('told')}-1",
     "traces": "#traces",
 }
 
@@ -21,7 +23,8 @@ VIEWS = {
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_no_view_has_a_fault(opened: Any, axe: str, scheme: str, width: int) -> None:
-    made = opened([*all_rows(), hostile()], color_scheme=scheme, viewport={"width": width, "height": 900})
+    rows = [*all_rows(), row(told()), hostile()]
+    made = opened(rows, color_scheme=scheme, viewport={"width": width, "height": 900})
     assert [fault for name, address in VIEWS.items() for fault in faults(made, axe, name, address)] == []
 
 
@@ -29,6 +32,15 @@ def test_no_view_has_a_fault(opened: Any, axe: str, scheme: str, width: int) -> 
 def test_the_overlay_has_no_fault(opened: Any, axe: str, scheme: str) -> None:
     made = opened(all_rows(), color_scheme=scheme)
     made.page.keyboard.press("?")
+    made.page.get_by_role("dialog").wait_for()
+    assert checked(made.page, axe) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_fork_has_no_fault(opened: Any, axe: str, scheme: str) -> None:
+    made = opened([row(told())], color_scheme=scheme)
+    made.open(f"#{anchor('told')}?at=v2")
+    made.page.keyboard.press("f")
     made.page.get_by_role("dialog").wait_for()
     assert checked(made.page, axe) == []
 

@@ -271,7 +271,7 @@ def test_a_version_is_forked_with_a_command_and_a_test(session: Any) -> None:
     dialog.get_by_role("button", name="Copy test").click()
     page.wait_for_function("text => navigator.clipboard.readText().then(found => found === text)", arg=TEST_AT_2)
     page.keyboard.press("Escape")
-    assert page.locator("dialog").count() == 0
+    page.locator("dialog").wait_for(state="detached")
     assert hash_of(page).startswith(f"#{session.id}"), "Escape closed the dialog, not the page"
 
 

@@ -187,7 +187,7 @@ function versionWords({ row, states }, at) {
   return version.back === undefined ? ["◆", "State v" + version.v, oneRow(what), "state"] : ["↶", `State v${version.v}, back to v${version.back}`, oneRow(what), "state"];
 }
 
-const SAID = 140;
+const SAID = 110;
 
 // For people who hear it, and above the state.
 function stepTitle(page, step) {
@@ -251,7 +251,7 @@ function stateBody({ row, states }, { version }) {
   const differs = old !== LOST && !same(old, now);
   const sides = differs ? [{ name: name(version - 1), value: old, cls: "old" }, { name: name(version), value: now, cls: "new" }] : [{ name: name(version), value: now }];
   return h("div", null, version && old !== LOST ? h("p.dim", null, differs ? `with what differs from ${name(version - 1)}` : `the same as ${name(version - 1)}`) : null,
-    valueTable(sides, { unified: true, path: "state", open: oneLine(now).length < 2000 }));
+    valueTable(sides, { unified: true, path: "state", open: !differs || oneLine(now).length < 500 }));
 }
 
 // At the end of a turn the replay's own state is known as well.
