@@ -357,6 +357,27 @@ def test_what_could_not_begin_says_why(opened: Any) -> None:
     assert made.page.locator(".rail").count() == 0
 
 
+def test_keys_of_a_session_that_was_left_do_nothing(opened: Any) -> None:
+    rows = [row(told()), broken_plan()]
+    made = opened(rows)
+    first, second = anchors_of(rows)
+    made.open(f"#{first}")
+    made.page.keyboard.press("j")
+    made.page.locator("h1", has_text="typo").wait_for()
+    for key in ("ArrowRight", "f"):
+        made.page.keyboard.press(key)
+    assert hash_of(made.page) == f"#{second}"
+    assert made.page.get_by_role("dialog").count() == 0
+
+
+def test_it_prints_without_what_only_scrolls(session: Any) -> None:
+    session.page.emulate_media(media="print")
+    assert not session.page.locator(".steps").is_visible()
+    assert session.page.locator(".history").is_visible()
+    height = "(one => one.scrollHeight - one.clientHeight)(document.querySelector('.state-here'))"
+    assert session.page.evaluate(height) <= 0
+
+
 def test_results_without_a_timeline_still_read(opened: Any) -> None:
     rows = [{key: value for key, value in row(told()).items() if key not in ("versions", "others", "traces")}]
     made = opened(rows)

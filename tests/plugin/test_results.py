@@ -46,6 +46,15 @@ def test_results_are_json_lines(project: Project) -> None:
     ]
 
 
+def test_rows_tell_whether_the_agent_was_named_on_the_command_line(project: Project) -> None:
+    project.cassette()
+    project.run("--statebase-results=given.jsonl")
+    project.pytester.makeconftest("import pytest, toy\n@pytest.fixture\ndef statebase_agent(): return toy.Toy\n")
+    project.run("--statebase-results=fixture.jsonl", agent=None)
+    rows = [project.results(f"{name}.jsonl")[0] for name in ("given", "fixture")]
+    assert [(row["agent"], row.get("agent_given")) for row in rows] == [("toy:Toy", True), ("toy:Toy", None)]
+
+
 def test_a_failing_replay_names_turn_facet_path_and_both_values(project: Project) -> None:
     project.cassette()
     result = project.run(agent="toy:WrongArgument")

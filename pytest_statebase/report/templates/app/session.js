@@ -106,7 +106,10 @@ function firstStep({ now, row, steps, fork }) {
   return Math.max(0, bad ? find(String(bad.turn)) : steps.findIndex((step, at) => at >= fork && step.kind === "turn"));
 }
 
+const isShown = (page) => page.parts.rail.isConnected;
+
 function goTo(page, wanted) {
+  if (!isShown(page)) return;
   const at = Math.min(page.steps.length - 1, Math.max(0, wanted));
   const [old, step] = [page.steps[page.at], page.steps[at]];
   const { rail, steps, turn } = page.parts;
@@ -136,7 +139,7 @@ function addSessionKeys(page) {
   const scrubs = (event) => event.target.closest(".track, .steps");
   const isFree = (event) => scrubs(event) || !event.target.closest("pre, .virtual, [role=group]");
   const move = (may, to) => (event) => {
-    if (!may(event)) return false;
+    if (!isShown(page) || !may(event)) return false;
     page.go(to());
     if (!scrubs(event)) say(stepTitle(page, page.steps[page.at]));
     return true;
@@ -150,7 +153,7 @@ function addSessionKeys(page) {
   keys.add("PageDown", "next turn, there", move(scrubs, turn(1)), "session");
   keys.add("Home", "first step, there", move(scrubs, () => 0), "session");
   keys.add("End", "last step, there", move(scrubs, () => page.steps.length - 1), "session");
-  keys.add("f", "fork here", () => forkDialog(page, page.at), "session");
+  keys.add("f", "fork here", () => isShown(page) && forkDialog(page, page.at), "session");
 }
 
 // The number of the turn before or after the one that is looked at; at an end, that one.
