@@ -440,6 +440,8 @@ def test_long_sessions_scroll_in_their_own_box(opened: Any, count: int) -> None:
     head, box = page.locator(".playhead").bounding_box(), page.locator(".rail-box").bounding_box()
     assert box["x"] <= head["x"] <= box["x"] + box["width"]
     assert page.locator(".step").count() < 60
+    page.mouse.click(head["x"] + head["width"] * 1.5, head["y"] + 5)
+    assert step_of(page).startswith(f"Turn {count} · Agent"), "the step that was pointed at"
 
 
 def test_the_command_and_the_test_really_run(browser: Any, pytester: pytest.Pytester) -> None:
