@@ -64,7 +64,7 @@ def page_data(made: Run, anchors: Sequence[str], view: ReportView) -> PageData:
     limit = value_limit(made.rows)
     briefs = Briefs(made)
     sessions = [
-        (anchor, briefs.added(exact_row(cut_values(row, limit)), row, anchor))
+        (anchor, briefs.added(exact_row(_worded(cut_values(row, limit))), row, anchor))
         for anchor, row in zip(anchors, made.rows, strict=True)
     ]
     chunks, places = chunked(sessions)
@@ -95,6 +95,19 @@ def page_data(made: Run, anchors: Sequence[str], view: ReportView) -> PageData:
     if made.against is not None:
         index["against"] = _against(made.against, index["sessions"], at)
     return PageData(packed(index), chunks)
+
+
+def _worded(row: Row) -> Row:
+    """With the group of each turn, and each difference in words."""
+    turns = [
+        {
+            **turn,
+            "slug": SLUGS[group_of_turn(turn)],
+            "divergences": [{**found, "words": sentence(found) or "another value"} for found in turn["divergences"]],
+        }
+        for turn in row["turns"]
+    ]
+    return {**row, "turns": turns}
 
 
 def _verdicts(counted: Totals) -> list[list[Any]]:

@@ -10,19 +10,21 @@ function isUnified() {
 
 // The turn of a row as an element; `now` is the place that is shown. `.arrived()` brings the call or difference of the address into view.
 function turnPanel(row, turn, now) {
-  const told = { row, turn, id: `${now.id}-${turn.turn}`, names: sideNames(turn) };
-  const panel = h("section.panel", { id: told.id, "aria-label": "Turn " + turn.turn, tabindex: "-1" });
-  const paint = () => panel.replaceChildren(...panelParts(told, paint));
-  NARROW.addEventListener("change", () => { if (panel.isConnected) paint(); });
+  const panel = { row, turn, id: `${now.id}-${turn.turn}`, sides: sidesOf(turn) };
+  const prints = new Map(turn.divergences.map((found) => [found.path, found.fingerprint]));
+  panel.at = (path) => prints.has(path) && h("a.mark", { href: `#${panel.id}-d-${prints.get(path)}`, "aria-label": "to this difference" }, "≠");
+  const element = h("section.panel", { id: panel.id, "aria-label": "Turn " + turn.turn, tabindex: "-1" });
+  const paint = () => { element.replaceChildren(); append(element, panelParts(panel, paint)); };
+  NARROW.addEventListener("change", () => { if (element.isConnected) paint(); });
   paint();
-  panel.arrived = () => arriveAt(panel, now);
-  return panel;
+  element.arrived = () => arriveAt(element, now);
+  return element;
 }
 
-function panelParts(told, paint) {
-  const { turn } = told;
-  return [panelHead(told, paint), turn.reason ? h("pre.vt.reason", { dir: "auto" }, String(turn.reason).trim()) : null, differences(told), inputPart(told),
-    callsPart(told), requestsPart(told), ...["output", "error", "state", "memory", "reasoning"].map((key) => sidesPart(told, key))].filter((part) => part);
+function panelParts(panel, paint) {
+  const { turn } = panel;
+  return [panelHead(panel, paint), turn.reason && h("pre.vt.explain", { dir: "auto" }, String(turn.reason).trim()), differences(panel), inputPart(panel),
+    listPart("call", turn.calls, (call, at) => callItem(panel, call, at + 1)), listPart("request", turn.requests, requestItem), Object.keys(TITLES).map((key) => sidesPart(panel, key))];
 }
 
 function arriveAt(panel, now) {
@@ -37,24 +39,18 @@ function arriveAt(panel, now) {
 
 // ---- the head ----
 
-const GROUP_OF = { unchanged: "ok", accepted: "ok", fixed: "ok", reworded: "review", "off-script": "review", stale: "norun", inconclusive: "norun", "not-replayed": "norun",
-  "still-failing": "fail", unproven: "fail", changed: "fail", broken: "fail", unrecorded: "fail", error: "fail" };
+const groupOfTurn = (turn) => turn.slug;
+const isBad = (turn) => ["fail", "norun"].includes(turn.slug) && !turn.beyond_until;
 
-const groupOfTurn = (turn) => (turn.excused ? "review" : GROUP_OF[turn.verdict] || "review");
-const isKept = (turn) => Boolean(turn.replayed && turn.replayed.same);
-
-function panelHead(told, paint) {
-  const { turn, id } = told;
+function panelHead({ row, turn, id, sides }, paint) {
   const known = (entry, words) => chip(`known until ${entry.until}${entry.ticket ? ` (${entry.ticket})` : ""}${words}`, words ? "fail" : "review");
   return h("header.panel-head", null,
     h("h2", null, h("a", { href: "#" + id }, "Turn " + turn.turn)),
-    turn.beyond_until ? chip("beyond until", "norun") : chip(turn.verdict, groupOfTurn(turn)),
+    turn.beyond_until ? chip("beyond until", "norun") : chip(turn.verdict, turn.slug),
     (turn.known || []).map((entry) => known(entry, "")), (turn.expired || []).map((entry) => known(entry, ", expired")),
-    h("span.dim.facts-line", null, turnFacts(turn).join(" · ")),
-    h("div.tools", null, isKept(turn) || !turn.replayed ? null : sidesChoice(paint), isBad(turn) ? copyButton("Copy for a coding agent", () => briefText(told)) : null));
+    h("span.dim", null, turnFacts(turn).join(" · ")),
+    h("div.tools", null, sides.length > 1 && sidesChoice(paint), isBad(turn) && copyButton("Copy for a coding agent", briefText({ row, turn, id }))));
 }
-
-const isBad = (turn) => ["fail", "norun"].includes(groupOfTurn(turn)) && !turn.beyond_until;
 
 function turnFacts(turn) {
   const [before, after] = [turn.version_before, turn.version_after];
@@ -64,69 +60,58 @@ function turnFacts(turn) {
 
 function sidesChoice(paint) {
   const pick = (value, words) => h("button", { type: "button", "aria-pressed": String(isUnified() === (value === "one")), on: { click: (event) => {
-    const place_of = [...event.target.parentElement.children].indexOf(event.target);
     const panel = event.target.closest(".panel");
     place.keep({ sides: value });
     paint();
-    panel.querySelectorAll(".choice button")[place_of].focus();
+    panel.querySelector('.segments [aria-pressed="true"]').focus();
   } } }, words);
-  return h("div.choice", { role: "group", "aria-label": "How the sides are shown" }, pick("two", "Side by side"), pick("one", "Unified"));
+  return h("div.segments", { role: "group", "aria-label": "How the sides are shown" }, pick("two", "Side by side"), pick("one", "Unified"));
 }
 
 // ---- differences ----
 
-const KINDS = { arguments: "another argument", added: "only in the replay", removed: "only in the recording", type: "another type", text: "other words", value: "another value",
-  replaced: "another tool in its place", missing: "recorded call not made", extra: "call that the recording does not have", moved: "call made in another turn than recorded",
-  reordered: "call made in another order", raised: "raised", expect: "expect does not hold", reverted: "as recorded again, not as accepted" };
-const FROM_BASELINE = { removed: "only in the accepted turn", missing: "accepted call not made", extra: "call that was not accepted" };
-
-const sentence = (found) => found.detail || (found.baseline && FROM_BASELINE[found.kind]) || KINDS[found.kind] || found.kind;
-
-function differences(told) {
-  const { turn } = told;
-  const all = turn.divergences;
+function differences(panel) {
+  const all = panel.turn.divergences;
   if (!all.length) return null;
   const firsts = all.filter((found) => !found.follows);
   const rest = all.filter((found) => found.follows && !firsts.some((first) => first.fingerprint === found.follows));
-  const cause = isBad(turn) && firsts.find((found) => !found.note && found.kind !== "text");
-  return h("section.part", null, h("h3", null, plural(all.length, "difference")),
-    h("ol.diff-list", null, firsts.map((found) => difference(told, found, found === cause ? "cause" : "", all.filter((one) => one.follows === found.fingerprint)))),
-    rest.length ? followers(told, rest, followWords(told, rest[0])) : null);
+  const cause = isBad(panel.turn) && firsts.find((found) => !found.note && found.kind !== "text");
+  return part(plural(all.length, "difference"),
+    h("ol.diff-list", null, firsts.map((found) => difference(panel, found, found === cause ? "cause" : "", all.filter((one) => one.follows === found.fingerprint)))),
+    rest.length > 0 && followers(panel, rest, followWords(panel, rest[0])));
 }
 
-function followers(told, found, words) {
+function followers(panel, found, words) {
   return h("details.more", { open: found.length < 4 }, h("summary", null, `${found.length} ${found.length === 1 ? "follows" : "follow"} from `, words),
-    h("ol.diff-list", null, found.map((one) => difference(told, one, "follows", []))));
+    h("ol.diff-list", null, found.map((one) => difference(panel, one, "follows", []))));
 }
 
 // Where the cause of what follows stands: in another turn, if not in this one.
-function followWords(told, found) {
-  const turn = told.row.turns.find((one) => one.divergences.some((other) => other.fingerprint === found.follows));
-  const name = told.id.replace(/-\d+$/, "");
+function followWords(panel, found) {
+  const turn = panel.row.turns.find((one) => one.divergences.some((other) => other.fingerprint === found.follows));
+  const name = panel.id.replace(/-\d+$/, "");
   return turn ? h("a", { href: `#${name}-${turn.turn}-d-${found.follows}` }, `a difference of turn ${turn.turn}`) : "an earlier difference";
 }
 
-function difference(told, found, role, after) {
+function difference(panel, found, role, after) {
   const word = found.note ? "note" : found.kind === "expect" ? "expect" : role;
-  return h("li", { id: `${told.id}-d-${found.fingerprint}`, class: word || null, tabindex: "-1" },
-    h("div.what", null, word ? h("span.role", null, word) : null, h("a.path", { href: `#${told.id}-d-${found.fingerprint}` }, code(found.path)),
-      h("span.words", { dir: "auto" }, sentence(found)), differenceTools(found)),
-    differingValues(told, found), after.length ? followers(told, after, "it") : null);
+  const id = `${panel.id}-d-${found.fingerprint}`;
+  return h("li", { id, class: word || null, tabindex: "-1" },
+    h("div.what", null, word && h("span.role", null, word), h("a.path", { href: "#" + id }, code(found.path)), h("span.dim", { dir: "auto" }, found.words),
+      h("div.tools", null,
+        found.kind !== "expect" && copyButton("Copy as ignore rule", ignoreRule(found.path), { class: "bare", title: "An item for `ignore` of the plan" }),
+        !found.note && copyButton("Copy as known", `- {fingerprint: "${found.fingerprint}", until: ${inAMonth()}}`, { class: "bare", title: "An entry for `known` of the plan" }))),
+    differingValues(found), after.length > 0 && followers(panel, after, "it"));
 }
 
 // Both values, but where the words say it all or the text stands below.
-function differingValues(told, found) {
+function differingValues(found) {
   if (found.kind === "text" || (["moved", "reordered"].includes(found.kind) && found.detail)) return null;
-  const sides = [["recorded", found.baseline && found.facet !== "http" ? "accepted" : "production", "old"], ["replayed", "now", "new"]];
-  const there = sides.filter(([side]) => side in found).map(([side, name, cls]) => ({ name, cls, value: found[side] }));
-  return there.length ? valueTable(there, { unified: isUnified(), path: found.path }) : null;
-}
-
-function differenceTools(found) {
-  const entry = () => `- {fingerprint: ${found.fingerprint}, until: ${inAMonth()}, ticket: ""}`;
-  return h("div.tools", null,
-    found.kind === "expect" ? null : copyButton("Copy as ignore rule", ignoreRule(found.path), { title: "An item for `ignore` of the plan" }),
-    found.note ? null : copyButton("Copy as known", entry, { title: "An entry for `known` of the plan" }));
+  const names = [["recorded", found.baseline && found.facet !== "http" ? "accepted" : "production", "old"], ["replayed", "now", "new"]];
+  const sides = names.filter(([side]) => side in found).map(([side, name, cls]) => ({ name, cls, value: found[side] }));
+  if (!sides.length) return null;
+  const options = { unified: isUnified(), path: found.path, sides };
+  return sides.every((side) => oneLine(side.value).length < 160) ? plainSides(valuesOf(sides), options) : valueTable(sides, options);
 }
 
 const inAMonth = () => new Date(Date.now() + 30 * 86400000).toISOString().slice(0, 10);
@@ -139,43 +124,39 @@ function ignoreRule(path) {
 
 // ---- the sides ----
 
-// `[key, name, class]` of the sides that the turn has.
-function sideNames(turn) {
-  const names = [["recorded", "production", "old"]];
-  if (turn.accepted) names.push(["accepted", "accepted", "old"]);
-  if (turn.replayed) names.push(["replayed", "now", "new"]);
-  return names;
+const part = (title, ...inner) => h("section.part", null, h("h3", null, title), inner);
+const valuesOf = (sides) => sides.map((side) => side.value);
+
+// `{key, name, cls}` of the sides that the turn has.
+function sidesOf(turn) {
+  if (turn.replayed?.same) return [{ key: "recorded", name: "production and now", cls: null }];
+  const all = [["recorded", "production", "old"], ["accepted", "accepted", "old"], ["replayed", "now", "new"]];
+  return all.filter(([key]) => turn[key]).map(([key, name, cls]) => ({ key, name, cls }));
 }
 
-function sidesOf(told, key) {
-  if (isKept(told.turn)) return [{ name: "production and now", value: told.turn.recorded[key], cls: null }];
-  return told.names.map(([side, name, cls]) => ({ name, cls, value: told.turn[side][key], none: side === "recorded" ? "not recorded" : "none" }));
+// The sides with a value each, those that are all equal as one; null where none has any.
+function sidesWith(sides, get) {
+  const found = sides.map((side) => ({ ...side, value: get(side) }));
+  if (found.every((side) => side.value === undefined)) return null;
+  return found.length > 1 && allSame(valuesOf(found)) ? [{ ...found[0], name: found.map((side) => side.name).join(" and "), cls: null }] : found;
 }
 
 const TITLES = { output: "Output", error: "Error", state: "State at the turn’s end", memory: "Added to memory", reasoning: "Reasoning" };
 
-function sidesPart(told, key) {
-  let sides = sidesOf(told, key);
-  if (key === "reasoning") sides = sides.filter((side) => side.name !== "accepted");
-  if (sides.every((side) => side.value === undefined)) return null;
-  const equal = allSame(sides.map((side) => side.value));
-  if (equal) sides = [{ ...sides[0], name: sides.map((side) => side.name).join(" and "), cls: null }];
-  const shown = valuesBeside(sides, { unified: isUnified(), path: key, at: pathLink(told) });
-  if (key === "output" || key === "error") return h("section.part", null, h("h3", null, TITLES[key]), shown);
-  const judged = told.turn.divergences.some((found) => found.facet === key && !found.note);
-  const words = !told.turn.replayed ? "" : equal ? "the same" : judged ? "differs" : "differs, which does not count";
+function sidesPart(panel, key) {
+  const { turn, sides, at } = panel;
+  const found = sidesWith(key === "reasoning" ? sides.filter((side) => side.key !== "accepted") : sides, (side) => turn[side.key][key]);
+  if (!found) return null;
+  const shown = valuesBeside(found, { unified: isUnified(), path: key, at });
+  if (key === "output" || key === "error") return part(TITLES[key], shown);
+  const judged = turn.divergences.some((one) => one.facet === key && !one.note);
+  const words = !turn.replayed ? "" : found.length === 1 ? "the same" : judged ? "differs" : found.some((side) => side.value === undefined) ? "of one side" : "differs, which does not count";
   return h("details.part", { open: judged }, h("summary", null, h("h3", null, TITLES[key]), " ", h("span.dim", null, words)), shown);
-}
-
-// A link from a row of a tree to the difference that speaks of it.
-function pathLink(told) {
-  const prints = new Map(told.turn.divergences.map((found) => [found.path, found.fingerprint]));
-  return (path) => (prints.has(path) ? h("a.mark", { href: `#${told.id}-d-${prints.get(path)}`, "aria-label": "to this difference" }, "≠") : null);
 }
 
 function inputPart({ turn }) {
   if (turn.input === null || turn.input === undefined) return null;
-  return h("section.part", null, h("h3", null, "Input", turn.authored ? [" ", chip("authored", "review")] : null), h("div.texts", null, textSide({ name: "user", value: turn.input }, null)));
+  return part(["Input ", turn.authored ? chip("authored", "review") : null], h("div.texts", null, textSide({ name: "user", value: turn.input }, null)));
 }
 
 // ---- calls ----
@@ -185,10 +166,8 @@ const ANSWERS = { record: "the recording", accepted: "the accepted baseline", au
 const FLAGS = { moved: "recorded in another turn", repeated: "by a recording that had answered before", stale: "by a recording made after other writes",
   renamed: "matched but for ids or times of its own making", unrecorded: "no recording fits" };
 
-function callsPart(told) {
-  const { turn } = told;
-  if (!turn.calls.length) return null;
-  return h("section.part", null, h("h3", null, plural(turn.calls.length, "call")), h("ol.call-list", null, turn.calls.map((call, at) => callItem(told, call, at + 1))));
+function listPart(word, items, draw) {
+  return items?.length > 0 && part(plural(items.length, word), h("ol.call-list", null, items.map(draw)));
 }
 
 const callPath = (call) => {
@@ -197,14 +176,14 @@ const callPath = (call) => {
 };
 
 // What became of a call: `[sign, words, slug]`.
-function callState(told, call) {
-  const { turn } = told;
+function callState(panel, call) {
+  const { turn } = panel;
   const path = callPath(call);
   const said = (...kinds) => turn.divergences.find((one) => kinds.includes(one.kind) && !one.note && (one.path === path || one.path.startsWith(path + ".")));
   if (!turn.replayed) return ["·", "not replayed", "norun"];
   if (!call.replayed) {
     if (said("replaced")) return ["⇄", "another tool was called in its place", "fail"];
-    if (said("missing")) return ["−", said("missing").baseline ? "missing: accepted, not made now" : "missing: recorded, not made now", "fail"];
+    if (said("missing", "reverted")) return ["−", `missing: ${call.recorded ? "recorded" : "accepted"}, not made now`, "fail"];
     return ["·", !call.recorded ? "accepted, not made now" : turn.calls.some((one) => one.flags?.includes("unrecorded")) || turn.verdict === "error" ? "not reached" : "not made here", "norun"];
   }
   if (call.flags?.includes("unrecorded")) return ["✕", "unrecorded: no answer", "fail"];
@@ -215,40 +194,43 @@ function callState(told, call) {
   return ["✓", call.replayed.same ? "as recorded" : "as recorded, but for what does not count", "ok"];
 }
 
-function callItem(told, call, position) {
-  const [sign, words, slug] = callState(told, call);
-  const id = `${told.id}-c${position}`;
-  const agent = (call.replayed && call.replayed.agent) || (call.recorded && call.recorded.agent);
-  const head = [h("span.sign", { class: slug, "aria-hidden": "true" }, sign), code(callName(call), { class: "label" }), agent ? h("span.dim", null, "by ", bdi(agent)) : null,
-    h("span.state", { class: slug }, words), answerWords(call), h("span.dim", null, call.reads ? "read" : "write")];
-  return h("li.call-item", { id, class: slug, tabindex: "-1" }, h("details", { open: slug === "fail" || slug === "review" }, h("summary", null, head), callBody(told, call)),
+function callItem(panel, call, position) {
+  const [sign, words, slug] = callState(panel, call);
+  const id = `${panel.id}-c${position}`;
+  const agent = call.replayed?.agent || call.recorded?.agent;
+  const head = [h("span.sign", { class: slug, "aria-hidden": "true" }, sign), code(callName(call), { class: "label" }), agent && h("span.dim", null, "by ", bdi(agent)),
+    h("span.state", { class: slug }, words), code(preview(call), { class: "preview dim" }), call.replayed && answerWords(call), h("span.dim", null, call.reads ? "read" : "write")];
+  return h("li.call-item", { id, class: slug, tabindex: "-1" }, h("details", { open: slug === "fail" || slug === "review" }, h("summary", null, head), callBody(panel, call)),
     h("a.anchor", { href: "#" + id, "aria-label": `Link to call ${position}` }, "#"));
+}
+
+// The arguments, while they are folded.
+function preview(call) {
+  const made = ["replayed", "recorded", "accepted"].map((side) => call[side]).find((one) => one && !one.same);
+  return textOf(made.arguments).slice(0, 200);
 }
 
 // A call with another tool in its place is named by both.
 const callName = (call) => (call.recorded?.tool && call.replayed ? `${call.recorded.tool} → ${call.tool}` : call.label);
 
-function answerWords(call) {
-  if (!call.replayed) return null;
-  const flags = call.flags || [];
-  const from = call.sibling ? ` (${call.sibling})` : call.from_turn !== undefined ? `, turn ${call.from_turn}` : "";
-  const exact = call.source === "record" && !flags.length ? "exact" : call.source === "none" ? "unrecorded" : call.source === "record" ? null : call.source;
-  return h("span.answer", null, exact ? h("b", null, exact) : flags.map((flag) => h("b", { title: FLAGS[flag] || null }, flag)), " answered by ", ANSWERS[call.source] || call.source, bdi(from));
+function answerWords({ source, flags = [], sibling, from_turn: turn }) {
+  const from = sibling ? ` (${sibling})` : turn !== undefined ? `, turn ${turn}` : "";
+  const words = source === "none" ? ["unrecorded"] : source !== "record" ? [source] : flags.length ? flags : ["exact"];
+  return h("span.answer", null, words.map((word) => h("b", { title: FLAGS[word] }, word)), " answered by ", ANSWERS[source] || source, bdi(from));
 }
 
-function callBody(told, call) {
-  const sides = told.names.filter(([side]) => call[side]).map(([side, name, cls]) => ({ name, cls, ...callSide(call, side) }));
+function callBody(panel, call) {
   const path = callPath(call);
-  const options = { unified: isUnified(), at: pathLink(told) };
-  const part = (title, key) => {
-    const values = sides.map((side) => ({ name: side.name, cls: side.cls, value: side[key] }));
-    if (values.every((one) => one.value === undefined)) return null;
-    const equal = allSame(values.map((one) => one.value));
-    const who = equal && told.turn.replayed ? h("span.dim", null, values.map((one) => one.name).join(" and ")) : null;
-    return h("div.call-part", null, h("h4", null, title, " ", who), valueTable(equal ? [{ ...values[0], cls: null }] : values, { ...options, path: `${path}.${key}` }));
+  const sides = panel.sides.filter(({ key }) => call[key]);
+  const inner = (title, key) => {
+    const found = sidesWith(sides, (side) => callSide(call, side.key)[key]);
+    return found && h("div.call-part", null, h("h4", null, title, found.length === 1 && panel.turn.replayed ? " · " + found[0].name : ""),
+      valueTable(found, { unified: isUnified(), at: panel.at, path: `${path}.${key}` }));
   };
-  return [part("Arguments", "arguments"), part("Result", "result"), part("Raised", "error"), call.explanation ? h("pre.vt.explain", { dir: "auto" }, call.explanation.trim()) : null];
+  return [inner("Arguments", "arguments"), inner("Result", "result"), inner("Raised", "error"), explained(call.explanation)];
 }
+
+const explained = (text) => text && h("pre.vt.explain", { dir: "auto" }, text.trim());
 
 // A side of a call; one that is the same as another is that one.
 function callSide(call, side) {
@@ -258,45 +240,39 @@ function callSide(call, side) {
 
 // ---- requests ----
 
-function requestsPart(told) {
-  const requests = told.turn.requests || [];
-  if (!requests.length) return null;
-  return h("section.part", null, h("h3", null, plural(requests.length, "request")), h("ol.call-list", null, requests.map((one) => requestItem(told, one))));
-}
-
-function requestItem(told, request) {
+function requestItem(request) {
   const flags = (request.flags || []).filter((flag) => flag !== "model");
+  const isModel = request.flags?.includes("model");
   const bad = flags.includes("unrecorded");
-  const explanation = [request.explanation, request.hint].filter(Boolean).join("\n");
   const from = request.from_turn !== undefined ? `, turn ${request.from_turn}` : "";
   const head = [h("span.sign", { class: bad ? "fail" : "ok", "aria-hidden": "true" }, bad ? "✕" : "✓"), code(`${request.method} ${request.address.replace(/^https:\/\//, "")}`, { class: "label" }),
-    h("span.dim", null, [request.flags?.includes("model") ? "model call" : "request", request.asked?.model].filter(Boolean).join(" · ")),
+    h("span.dim", null, isModel ? "model call" : "request", isModel && request.asked?.model ? " · " + request.asked.model : ""),
     h("span.answer", null, flags.map((flag) => h("b", null, flag)), " answered by ", request.source === "live" ? "its server, live" : ANSWERS[request.source] || request.source, from)];
-  const body = [explanation ? h("pre.vt.explain", { dir: "auto" }, explanation.trim()) : null, askedPart(told, request), answerPart(told, request)].filter(Boolean);
-  return h("li.call-item", { class: bad ? "fail" : "ok" }, body.length ? h("details", { open: bad }, h("summary", null, head), body) : h("div.summary", null, head));
+  const body = [explained([request.explanation, request.hint].filter(Boolean).join("\n")), request.asked && askedPart(request), request.answer && answerPart(request)];
+  return h("li.call-item", { class: bad ? "fail" : "ok" }, body.some(Boolean) ? h("details", { open: bad }, h("summary", null, head), body) : h("div.summary", null, head));
 }
 
 // What was asked; beside it what the recorded request had asked, where that was something else.
-function askedPart(told, { asked, recorded, flags }) {
-  if (!asked) return null;
-  const name = flags?.includes("unrecorded") ? "nearest recorded" : "recorded";
-  const sides = [...(recorded ? [{ name, cls: "old", said: recorded }] : []), { name: recorded ? "now" : "asked", cls: recorded ? "new" : null, said: asked }];
-  const part = (key, title, fold) => {
-    const values = sides.map(({ name, cls, said }) => ({ name, cls, value: said[key] }));
-    if (values.every((side) => side.value === undefined)) return null;
-    const equal = allSame(values.map((side) => side.value));
-    const shown = valuesBeside(equal ? values.slice(-1) : values, { unified: isUnified(), path: "http." + key });
-    return fold && equal ? h("details.more", null, h("summary", null, title), shown) : h("div.call-part", null, h("h4", null, title), shown);
+function askedPart({ asked, recorded, flags }) {
+  const sides = recorded
+    ? [{ name: flags?.includes("unrecorded") ? "nearest recorded" : "recorded", cls: "old", said: recorded }, { name: "now", cls: "new", said: asked }]
+    : [{ name: "asked", cls: null, said: asked }];
+  const inner = ([key, title]) => {
+    const found = sidesWith(sides, (side) => side.said[key]);
+    const shown = found && valuesBeside(found, { unified: isUnified(), path: "http." + key });
+    return found && (key in FOLDED && found.length === 1 ? h("details.more", null, h("summary", null, title), shown) : h("div.call-part", null, h("h4", null, title), shown));
   };
-  return [part("query", "Query"), part("body", "Body"), part("model", "Model", true), part("system", "System text", true), part("tools", "Tools", true), part("parameters", "Parameters", true), messagesPart(sides)];
+  return [["query", "Query"], ["body", "Body"], ...Object.entries(FOLDED)].map(inner).concat(messagesPart(sides));
 }
 
+const FOLDED = { model: "Model", system: "System text", tools: "Tools", parameters: "Parameters" };
+
 function messagesPart(sides) {
-  if (sides.every((side) => !side.said.messages)) return null;
+  const { messages, earlier, left } = sides.at(-1).said;
+  if (!messages) return null;
   const rows = sides.reduce((made, side, at) => alongside(made, (side.said.messages || []).map(asMessage), at), []).map((row) => sides.map((_, at) => row[at]));
-  const earlier = sides.at(-1).said.earlier || sides.at(-1).said.left;
-  const hidden = earlier ? h("p.dim", null, sides.at(-1).said.earlier ? `after ${plural(earlier, "message")} of the call before` : `${plural(earlier, "earlier message")} not kept`) : null;
-  return h("div.call-part", null, h("h4", null, "Messages"), hidden, h("ol.messages", null, foldedMessages(rows, sides)));
+  const hidden = earlier ? `after ${plural(earlier, "message")} of the call before` : left ? `${plural(left, "earlier message")} not kept` : null;
+  return h("div.call-part", null, h("h4", null, "Messages"), hidden && h("p.dim", null, hidden), h("ol", null, foldedMessages(rows, sides)));
 }
 
 // Equal messages between others are folded, and of one side all but the last.
@@ -316,7 +292,7 @@ function foldedMessages(rows, sides) {
 }
 
 function moreMessages(rows, sides) {
-  const item = h("li", null, h("button.quiet", { type: "button", "aria-expanded": "false", on: { click: () => {
+  const item = h("li", null, h("button.bare", { type: "button", "aria-expanded": "false", on: { click: () => {
     const drawn = rows.map((row) => messageItem(row, sides));
     item.replaceWith(...drawn);
     drawn[0].focus();
@@ -325,25 +301,23 @@ function moreMessages(rows, sides) {
 }
 
 function messageItem(row, sides) {
-  const equal = allSame(row);
-  const there = sides.map((side, at) => ({ name: side.name, cls: side.cls, message: row[at] })).slice(equal ? -1 : 0);
-  const role = there.find((side) => side.message).message.role;
-  const part = (key) => {
-    const values = there.map((side) => ({ name: side.name, cls: side.cls, value: side.message?.[key] }));
-    return values.every((side) => side.value === undefined) ? null : valuesBeside(values, { unified: isUnified(), path: `messages.${key}` });
+  const role = row.find((message) => message).role;
+  const inner = (key) => {
+    const found = sidesWith(sides.map((side, at) => ({ ...side, message: row[at] })), (side) => side.message?.[key]);
+    return found && valuesBeside(found, { unified: isUnified(), path: "messages." + key });
   };
-  return h("li.said", { class: equal ? null : "differs", tabindex: "-1" }, h("span.who", null, role), part("content"), part("tool_calls"), part("media"));
+  return h("li.said", { class: allSame(row) ? null : "differs", tabindex: "-1" }, h("span.who", null, role), inner("content"), inner("tool_calls"), inner("media"));
 }
 
 const asMessage = (message) => (isCut(message) ? { role: "message", content: message } : message);
 
-function answerPart(told, { answer, flags }) {
-  if (!answer) return null;
+function answerPart({ answer, flags }) {
   const title = flags?.includes("unrecorded") ? "What the nearest recorded one got" : "Answer";
   const status = answer.failed ? `failed (${answer.failed}): ${answer.message}` : "status " + answer.status + (answer.cut ? `, cut: ${answer.cut}` : "");
-  return h("div.call-part", null, h("h4", null, title, " ", h("span.dim", null, status)),
-    answer.body === undefined ? null : valuesBeside([{ name: "body", cls: null, value: answer.body }], { path: "answer" }),
-    answer.message && !answer.failed ? h("ol.messages", null, messageItem([asMessage(answer.message)], [{ name: "answer", cls: null }])) : null);
+  const side = { name: "answer", cls: null };
+  return h("div.call-part", null, h("h4", null, title + " · " + status),
+    answer.body !== undefined && valuesBeside([{ ...side, value: answer.body }], { path: "answer" }),
+    answer.message && !answer.failed && h("ol", null, messageItem([asMessage(answer.message)], [side])));
 }
 
 // ---- for a coding agent ----
@@ -351,6 +325,6 @@ function answerPart(told, { answer, flags }) {
 // What an agent that mends code is told of the turn.
 function briefText({ row, turn, id }) {
   if (turn.brief) return turn.brief;
-  const told = turn.divergences.map((found) => `- ${found.facet} ${found.path}: ${sentence(found)}`);
+  const told = turn.divergences.map((found) => `- ${found.facet} ${found.path}: ${found.words}`);
   return [`${row.nodeid || row.cassette}, turn ${turn.turn}: ${turn.verdict}`, turn.reason, ...told, `In the report: #${id}`].filter(Boolean).join("\n");
 }

@@ -50,12 +50,6 @@ function structure(text) {
   }
 }
 
-// A value over several lines, as it is copied and downloaded: a text as it is, all else indented.
-function plainText(value) {
-  if (isCut(value)) return value["!cut"].head;
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
-}
-
 function same(left, right) {
   if (left === right) return true;
   if (left === null || right === null || typeof left !== "object" || typeof right !== "object") return false;
@@ -271,7 +265,7 @@ function childRows(found, told, depth, path) {
 
 function foldedRow(kids, told, depth, path) {
   const names = kids.map(([key]) => (typeof key === "number" ? `[${key}]` : key)).join(", ");
-  const row = h("tr.fold", null, h("td", { colspan: told.columns + 1 }, h("button", { type: "button", "aria-expanded": "false", on: { click: () => {
+  const row = h("tr.fold", null, h("td", { colspan: told.columns + 1 }, h("button.bare", { type: "button", "aria-expanded": "false", on: { click: () => {
     const rows = kids.flatMap(([key, values]) => keyRows(key, values, told, depth, path));
     row.replaceWith(...rows);
     rows[0].querySelector("button, a")?.focus();
