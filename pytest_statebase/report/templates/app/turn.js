@@ -27,14 +27,13 @@ function panelParts(panel, paint) {
     listPart("call", turn.calls, (call, at) => callItem(panel, call, at + 1)), listPart("request", turn.requests, requestItem), Object.keys(TITLES).map((key) => sidesPart(panel, key))];
 }
 
-function arriveAt(panel, now) {
-  const id = now.print ? `${panel.id}-d-${now.print}` : now.call ? `${panel.id}-c${now.call}` : null;
-  const found = id && document.getElementById(id);
+function arriveAt(element, now) {
+  const found = document.getElementById(element.id + (now.print ? "-d-" + now.print : "-c" + now.call));
   if (!found) return;
-  for (let up = found.querySelector(":scope > details") || found; up !== panel; up = up.parentElement) if (up.localName === "details") up.open = true;
+  const inner = found.querySelector(":scope > details");
+  if (inner) inner.open = true;
   found.classList.add("here");
   found.scrollIntoView({ block: "center" });
-  found.focus({ preventScroll: true });
 }
 
 // ---- the head ----

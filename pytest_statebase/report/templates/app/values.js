@@ -284,7 +284,7 @@ function keyRows(key, values, told, depth, path) {
   const found = shapes(values);
   const whole = values.some((value) => value === undefined) || allSame(values);
   if (!found || (whole && values.every((value) => value === undefined || oneLine(value).length < 60)) || depth > 40) return [valueRow(key, values, told, depth, inner)];
-  const head = h("tr.head", { data: { path: inner } }, keyCell(key, told, inner), h("td.dim", { colspan: told.columns }, countText(found), note(values, told)));
+  const head = h("tr.head", { data: { path: inner } }, keyCell(key, told, inner), h("td.dim", { colspan: told.columns }, countText(found)));
   return [indent(head, depth), ...childRows(found, told, depth + 1, inner)];
 }
 
@@ -295,12 +295,6 @@ function countText(found) {
 }
 
 const differing = (values) => (values.length > 1 && !allSame(values) ? "differs" : null);
-
-// Which sides have it, where not all do.
-function note(values, told) {
-  if (values.every((value) => value !== undefined)) return null;
-  return h("span.only", null, "only in " + told.sides.filter((_, at) => values[at] !== undefined).map((side) => side.name).join(" and "));
-}
 
 function keyCell(key, told, path) {
   const text = typeof key === "number" ? `[${key}]` : key;
