@@ -285,6 +285,18 @@ def test_a_link_to_a_call_opens_it_in_a_fresh_tab(opened: Any) -> None:
     assert call.locator(".tree").get_by_text('"1047"').is_visible()
 
 
+def test_of_many_calls_the_later_ones_are_drawn_as_they_are_opened(opened: Any) -> None:
+    made = row(still_failing())
+    made["turns"][1]["calls"] = [
+        {**made["turns"][1]["calls"][0], "label": f"lookup_order#{number}"} for number in range(1, 31)
+    ]
+    panel = panel_of(opened, made, 2)
+    item = panel.locator(place([made], more="-2-c30"))
+    assert item.locator(".tree").count() == 0
+    item.locator("summary").click()
+    assert texts(item.locator(".tree").first.locator("tr")) == ['order_id "1047"']
+
+
 # --- Differences
 
 

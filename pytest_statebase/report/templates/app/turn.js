@@ -1,6 +1,8 @@
 // A turn: what production did, what was accepted, what the agent does now, and how they differ.
 
 const NARROW = window.matchMedia("(max-width: 46rem)");
+let repaint = () => {};
+NARROW.addEventListener("change", () => repaint());
 
 // How values are set beside each other: as chosen in the address, else as the window has room.
 function isUnified() {
@@ -15,7 +17,7 @@ function turnPanel(row, turn, now) {
   panel.at = (path) => prints.has(path) && h("a.mark", { href: `#${panel.id}-d-${prints.get(path)}`, "aria-label": "to this difference" }, "≠");
   const element = h("section.panel", { id: panel.id, "aria-label": "Turn " + turn.turn, tabindex: "-1" });
   const paint = () => { element.replaceChildren(); append(element, panelParts(panel, paint)); };
-  NARROW.addEventListener("change", () => { if (element.isConnected) paint(); });
+  repaint = () => { if (element.isConnected) paint(); };
   paint();
   element.arrived = () => arriveAt(element, now);
   return element;
@@ -199,8 +201,13 @@ function callItem(panel, call, position) {
   const agent = call.replayed?.agent || call.recorded?.agent;
   const head = [h("span.sign", { class: slug, "aria-hidden": "true" }, sign), code(callName(call), { class: "label" }), agent && h("span.dim", null, "by ", bdi(agent)),
     h("span.state", { class: slug }, words), code(preview(call), { class: "preview dim" }), call.replayed && answerWords(call), h("span.dim", null, call.reads ? "read" : "write")];
-  return h("li.call-item", { id, class: slug, tabindex: "-1" }, h("details", { open: slug === "fail" || slug === "review" }, h("summary", null, head), callBody(panel, call)),
-    h("a.anchor", { href: "#" + id, "aria-label": `Link to call ${position}` }, "#"));
+  // Of many calls those beyond the first are drawn as they are opened.
+  const early = position <= 20;
+  const draw = () => append(details, callBody(panel, call));
+  const details = h("details", { open: early && (slug === "fail" || slug === "review") }, h("summary", null, head));
+  if (early) draw();
+  else details.addEventListener("toggle", draw, { once: true });
+  return h("li.call-item", { id, class: slug, tabindex: "-1" }, details, h("a.anchor", { href: "#" + id, "aria-label": `Link to call ${position}` }, "#"));
 }
 
 // The arguments, while they are folded.
