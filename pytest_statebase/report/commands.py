@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..compare.model import Verdict
@@ -21,6 +21,12 @@ def reproduce_command(row: Row) -> str:
         return _line("pytest", _operand(name), *_options(agent), "-v")
     told = {"fork": row.get("fork"), "until": row.get("until") and f"turn {row['until']}", "mode": row.get("mode")}
     return _line("pytest", _operand(row["cassette"]), *_options(told | agent), "-v")
+
+
+def replay_command(rows: Sequence[Row]) -> str:
+    """What makes all replays of a run again."""
+    agents = dict.fromkeys(str(row["agent"]) for row in rows if row.get("agent_given"))
+    return _line("pytest", "--statebase-replay", *(f"--statebase-agent={agent}" for agent in agents))
 
 
 def _options(told: Mapping[str, Any]) -> list[str]:

@@ -11,17 +11,25 @@ _TICKS = re.compile(r"`+")
 
 def span(text: str, width: int = 300) -> str:
     """Any text as one code span on one line. width: characters, after which it is cut and says its size."""
-    inner = shorten(visible(text), width) or " "
-    ticks = "`" * _longer(inner, 1)
-    pad = " " if inner[0] == "`" or inner[-1] == "`" else ""
-    return f"{ticks}{pad}{inner}{pad}{ticks}"
+    return spanned(shorten(visible(text), width) or " ")
 
 
 def fenced(text: str, kind: str = "text", width: int = 100_000) -> str:
     """Any text as a fenced block, its line breaks kept. kind: a word for highlighting, our own."""
-    inner = shorten(visible(text, lines=True).strip("\n"), width)
-    ticks = "`" * _longer(inner, 3)
-    return f"{ticks}{kind}\n{inner}\n{ticks}"
+    return fenced_off(shorten(visible(text, lines=True).strip("\n"), width), kind)
+
+
+def spanned(shown: str) -> str:
+    """A visible text of one line as a code span."""
+    ticks = "`" * _longer(shown, 1)
+    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
+    return f"{ticks}{pad}{shown}{pad}{ticks}"
+
+
+def fenced_off(shown: str, kind: str = "text") -> str:
+    """A visible text as a fenced block."""
+    ticks = "`" * _longer(shown, 3)
+    return f"{ticks}{kind}\n{shown}\n{ticks}"
 
 
 def _longer(text: str, least: int) -> int:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from .fences import fenced_off, spanned
 from .show import shorten, visible
 
-_RUNS = re.compile("`+")
 _LONG_RUN = re.compile("`{9,}")
 _MENTION = re.compile(r"(?<![\w.])@(?=\w)")
 _PAGE = re.compile(r"https?://[^\s/]", re.IGNORECASE)
@@ -28,25 +28,17 @@ def code(text: object, width: int = 160) -> str:
     shown = _quiet(shorten(visible(text), width))
     if not shown.strip(" "):
         return "(empty)" if not shown else "(blank)"
-    fence = "`" * (_longest_run(shown) + 1)
-    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
-    return _isolated(f"{fence}{pad}{shown}{pad}{fence}", shown)
+    return _isolated(spanned(shown), shown)
 
 
 def block(text: str, width: int = 4_000) -> str:
     """A text of several lines as a fenced block. width: characters."""
-    shown = _quiet(shorten(visible(text, lines=True), width)).strip("\n")
-    fence = "`" * max(3, _longest_run(shown) + 1)
-    return f"{fence}text\n{shown}\n{fence}"
+    return fenced_off(_quiet(shorten(visible(text, lines=True), width)).strip("\n"))
 
 
 def _quiet(text: str) -> str:
     """Renderers give up on very long runs of backticks, and what passes comments on may look for mentions anywhere."""
     return _MENTION.sub("@\u200b", _LONG_RUN.sub(lambda run: r"\x60" * len(run[0]), text))
-
-
-def _longest_run(text: str) -> int:
-    return max(map(len, _RUNS.findall(text)), default=0)
 
 
 def _isolated(span: str, text: str) -> str:
