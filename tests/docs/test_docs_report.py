@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
+
+import pytest
 
 import pytest_statebase
 
@@ -41,3 +44,16 @@ def documented() -> set[tuple[str, str, str]]:
         where = place or where
         found.add((where, key, words))
     return found
+
+
+def test_the_sample_of_a_brief_is_one(pytester: pytest.Pytester) -> None:
+    text = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    sample = text.partition("```markdown\n")[2].partition("```")[0]
+    shutil.copytree(ROOT / "fixtures", pytester.path / "fixtures")
+    agent = "--statebase-agent=support_agent.production:SupportAgent"
+    pytester.makeini("[pytest]\npythonpath = fixtures\nstatebase_tools = support_agent.tools:*\n")
+    result = pytester.runpytest_subprocess("--statebase-replay", agent, "--statebase-sidecar=failures")
+    assert result.ret == 1
+    (written,) = (pytester.path / "failures").glob("second-refund-*.md")
+    lines = iter(written.read_text(encoding="utf-8").splitlines())
+    assert [line for line in sample.splitlines() if line not in lines] == []
