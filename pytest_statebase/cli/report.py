@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +16,12 @@ if TYPE_CHECKING:
     from ..report.outputs import Outputs
     from ..report.runs import Run
     from ..report.shards import Merged
+    from ..report.terminal import Line
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 _DEFAULT = Path("statebase-report.html")
+_OUTPUTS = ("results", "report", "summary", "sidecar", "junit", "history")
 _FAIL_ON = ("failing", "newly-failing")
 
 
@@ -48,7 +52,9 @@ def render(results: tuple[Path, ...], output: Path) -> None:
     """
     from ..report.outputs import Outputs
 
-    _write(Outputs(report=output), _read(results, None))
+    _, is_whole = _write(Outputs(report=output), _read(results, None))
+    if not is_whole:
+        raise click.exceptions.Exit(1)
 
 
 @command.command()
@@ -76,8 +82,18 @@ def render(results: tuple[Path, ...], output: Path) -> None:
     help="Another history, from an artifact of CI for example: its runs are taken over into that of --history.",
 )
 @click.option("--base-results", "base", type=_FILE, help="Results of the base branch: tell what this change did.")
+@click.option("--job-summary", is_flag=True, help="Append a summary to the file that GITHUB_STEP_SUMMARY names.")
+@click.option("--annotations", is_flag=True, help="Print workflow commands of GitHub that annotate failures.")
+@click.option("--root", type=_DIRECTORY, default=Path(), help="Where the cassettes' paths begin, for annotations.")
 @click.option("--fail-on", type=click.Choice(_FAIL_ON), help="Exit with 1 where a replay fails, or newly fails.")
-def merge(shards: tuple[Path, ...], expected: int | None, fail_on: str | None, **wanted: Any) -> None:
+def merge(
+    shards: tuple[Path, ...],
+    expected: int | None,
+    job_summary: bool,
+    annotations: bool,
+    fail_on: str | None,
+    **wanted: Any,
+) -> None:
     """Make of shards everything that one run would have written.
 
     SHARDS are the result files of parallel jobs, in the order in which their sessions are to be listed. The exit code
@@ -87,16 +103,23 @@ def merge(shards: tuple[Path, ...], expected: int | None, fail_on: str | None, *
     from ..report.outputs import Outputs
     from ..report.terminal import summary_lines
 
+    page = os.environ.get("GITHUB_STEP_SUMMARY")
+    if job_summary and not page:
+        raise OptionError("--job-summary: GITHUB_STEP_SUMMARY names no file", remedy="Give it in a job of GitHub's.")
     if fail_on == "newly-failing" and wanted["base"] is None:
         raise OptionError("--fail-on=newly-failing goes with --base-results", remedy="Give both.")
     if wanted["histories"] and wanted["history"] is None:
         raise OptionError("--history-from goes with --history", remedy="Give both.")
-    if not any(wanted[name] for name in ("results", "report", "summary", "sidecar", "junit", "history")):
+    if not (job_summary or annotations or any(wanted[name] for name in _OUTPUTS)):
         wanted["report"] = _DEFAULT
     merged = _read(shards, expected)
-    say_lines(summary_lines(merged.rows))
-    made = _write(Outputs(**wanted), merged)
-    if fail_on and _fails(made, fail_on):
+    _say_lines(summary_lines(merged.rows))
+    made, is_whole = _write(Outputs(**wanted), merged)
+    if page and job_summary:
+        is_whole &= _add_summary(Path(page), made)
+    if annotations:
+        _annotate(made, wanted["root"])
+    if not is_whole or (fail_on and _fails(made, fail_on)):
         raise click.exceptions.Exit(1)
 
 
@@ -106,24 +129,54 @@ def _read(paths: tuple[Path, ...], expected: int | None) -> Merged:
     return merge_results(paths, expected=expected)
 
 
-def _write(outputs: Outputs, merged: Merged) -> Run:
-    """Write them, say what was written and what not; exits with 1 where something is missing."""
+def _write(outputs: Outputs, merged: Merged) -> tuple[Run, bool]:
+    """Write them, and say what was written and what is missing; whether nothing is."""
     from ..report.against import against_lines
     from ..report.outputs import write_outputs
 
     written = write_outputs(outputs, merged.rows, merged.run)
     if written.made.against is not None:
-        say_lines(against_lines(written.made.against))
+        _say_lines(against_lines(written.made.against))
     if written.paths:
         where = ", ".join(map(str, written.paths))
         say(f"{counted(len(merged.rows), 'replay')} of {counted(merged.files, 'file')} in {where}")
     for text in [*merged.run.get("warnings", ()), *written.notes]:
-        warn(f"Warning: {text}")
+        _warn(f"Warning: {text}")
     for text in written.failures:
-        warn(f"Error: {text}")
-    if merged.left_out or written.failures:
-        raise click.exceptions.Exit(1)
-    return written.made
+        _warn(f"Error: {text}")
+    return written.made, not (merged.left_out or written.failures)
+
+
+def _say_lines(lines: Iterable[Line]) -> None:
+    """Lines that may go to the log of a CI job, which finds no command of its own in them."""
+    from ..plugin_ci import printable
+
+    say_lines([[(printable(text), style) for text, style in line] for line in lines])
+
+
+def _warn(text: str) -> None:
+    from ..plugin_ci import printable
+
+    warn(printable(text))
+
+
+def _add_summary(page: Path, made: Run) -> bool:
+    from ..report.summary import append_job_summary
+
+    try:
+        if append_job_summary(page, made):
+            return True
+        warn("Warning: the summary of the job has no room left for the results")
+    except OSError as error:
+        warn(f"Error: the summary of the job could not be written: {error.strerror or error}")
+    return False
+
+
+def _annotate(made: Run, root: Path) -> None:
+    from ..report.annotations import annotation_lines
+
+    for line in annotation_lines(made, root):
+        say(line)
 
 
 def _fails(made: Run, what: str) -> bool:

@@ -182,3 +182,32 @@ def test_other_histories_go_with_one_to_write() -> None:
     result = report("merge", *shards(), "--history-from", "main.jsonl")
     assert result.exit_code != 0
     assert "--history-from goes with --history" in result.output
+
+
+def test_a_job_of_github_gets_its_summary_and_annotations(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = report("merge", *shards(), "--job-summary")
+    assert result.exit_code == 1
+    assert "GITHUB_STEP_SUMMARY names no file" in result.stderr
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "step.md")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    Path("step.md").write_text("before\n", encoding="utf-8")
+    result = report("merge", *shards(), "--job-summary", "--annotations")
+    assert result.exit_code == 0, result.output
+    text = Path("step.md").read_text(encoding="utf-8")
+    assert text.startswith("before\n")
+    assert "the record is broken" in text
+    commands = [line for line in result.stdout.splitlines() if line.startswith("::")]
+    assert len(commands) == 2
+    assert all(line.startswith("::error ") for line in commands)
+    assert not Path("statebase-report.html").exists()
+
+
+def test_recorded_text_is_no_command_of_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    evil = "::error::x\n::stop-commands::y ##vso[task.setvariable]"
+    row = {**bad("a"), "failure": evil, "message": evil, "nodeid": evil, "warnings": [evil]}
+    write_results("evil.jsonl", [row], {"warnings": [evil], "commit": evil})
+    write_results("base.jsonl", [], {})
+    result = report("merge", "evil.jsonl", "--base-results=base.jsonl", "--annotations")
+    lines = [line for line in result.output.splitlines() if line.lstrip().startswith("::") or "##vso[" in line]
+    assert [line for line in lines if not line.startswith(("::error ", "::warning "))] == []
