@@ -197,7 +197,7 @@ def test_a_job_of_github_gets_its_summary_and_annotations(monkeypatch: pytest.Mo
     assert text.startswith("before\n")
     assert "the record is broken" in text
     commands = [line for line in result.stdout.splitlines() if line.startswith("::")]
-    assert len(commands) == 2
+    assert len(commands) == 1, "what failed in the same way is one"
     assert all(line.startswith("::error ") for line in commands)
     assert not Path("statebase-report.html").exists()
 

@@ -42,7 +42,7 @@ from pytest_statebase.report.view import anchors_of, build_view
 
 ELEMENTS = """
 html head meta title link style script body a header footer main nav
-section h1 h2 h4 h5 p b i q span small bdi svg rect dl dt
+section h1 h2 h3 h4 p b i q span small bdi svg rect dl dt
 dd div table thead tbody tr th td code pre ul ol li details summary del ins br
 """
 ATTRIBUTES = """

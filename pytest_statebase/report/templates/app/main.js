@@ -58,8 +58,14 @@ function comeBack(left, main) {
   window.scrollTo(0, left.top);
   const list = main.querySelector(".virtual");
   if (list) list.to(left.list);
-  const link = [...main.querySelectorAll("a[href]")].find((one) => one.getAttribute("href") === left.link);
-  focusOn(link || main.querySelector("h1") || main);
+  findAgain(left.link, main, 6);
+}
+
+// Lists draw what is seen some frames after the page was scrolled.
+function findAgain(href, main, frames) {
+  const link = href && [...main.querySelectorAll("a[href]")].find((one) => one.getAttribute("href") === href);
+  if (link || !href || !frames) focusOn(link || main.querySelector("h1") || main);
+  else requestAnimationFrame(() => findAgain(href, main, frames - 1));
 }
 
 function focusOn(element) {
@@ -147,6 +153,7 @@ function watch() {
 }
 
 async function begin() {
+  if (!document.documentElement.classList.contains("scripted")) return;
   document.documentElement.dataset.begun = "";
   try {
     await store.load();
