@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,6 @@ import pytest
 
 if TYPE_CHECKING:
     from .report.runs import Run
-
-_COMMAND = re.compile(r"^([ \t]*):(?=:)|##(?=\[|vso\[)", re.MULTILINE)
 
 
 def add_keys(parser: pytest.Parser) -> None:
@@ -44,11 +41,3 @@ def commands(config: pytest.Config, made: Run) -> list[str]:
     from .report.annotations import annotation_lines
 
     return annotation_lines(made, config.rootpath)
-
-
-def printable(text: str) -> str:
-    """A text for the terminal, which is a log that a service may search for commands: it finds none in it."""
-    shown = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    if "GITHUB_ACTIONS" not in os.environ and "TF_BUILD" not in os.environ:
-        return shown
-    return _COMMAND.sub(lambda found: "#\\x23" if found[1] is None else found[1] + "\\x3a", shown)

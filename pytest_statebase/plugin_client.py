@@ -18,9 +18,9 @@ from .engine.web.doorway import door_here
 from .engine.web.fence import fenced
 from .errors import OptionError
 from .ledger import Ledger
-from .plugin_ci import printable
 from .plugin_marker import sessions_of
 from .plugin_settings import settings_of
+from .report.joblog import printable
 from .statebase import LocalClient
 from .wire.intercept import intercepted
 

@@ -14,9 +14,9 @@ from _pytest._code.code import ExceptionChainRepr, ExceptionInfo, ReprEntryNativ
 
 from .cassette import Cassette, load_cassette
 from .errors import StatebaseError
-from .plugin_ci import printable
 from .plugin_settings import ROWS, Settings, settings_of
 from .plugin_stuck import stop_when_stuck
+from .report.joblog import printable
 
 if TYPE_CHECKING:
     from .cassette.plan import ReplaySpec

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .plugin_ci import commands, printable, write_job_summary
+from .plugin_ci import commands, write_job_summary
 from .plugin_settings import BUDGET, ROWS, SUFFIX, Settings
+from .report.joblog import printable
 
 if TYPE_CHECKING:
     from .report.runs import Run

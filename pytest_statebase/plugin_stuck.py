@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import pytest
 
-from .plugin_ci import printable
+from .report.joblog import printable
 
 RESULTS = "statebase-results"
 

@@ -149,13 +149,13 @@ def _write(outputs: Outputs, merged: Merged) -> tuple[Run, bool]:
 
 def _say_lines(lines: Iterable[Line]) -> None:
     """Lines that may go to the log of a CI job, which finds no command of its own in them."""
-    from ..plugin_ci import printable
+    from ..report.joblog import printable
 
     say_lines([[(printable(text), style) for text, style in line] for line in lines])
 
 
 def _warn(text: str) -> None:
-    from ..plugin_ci import printable
+    from ..report.joblog import printable
 
     warn(printable(text))
 

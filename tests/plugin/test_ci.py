@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_statebase.plugin_ci import printable
+from pytest_statebase.report.joblog import printable
 from tests.plugin.conftest import INI, Project
 
 

@@ -1,0 +1,16 @@
+"""Texts for the log of a CI job, which the service searches for commands."""
+
+from __future__ import annotations
+
+import os
+import re
+
+_COMMAND = re.compile(r"^([ \t]*):(?=:)|##(?=\[|vso\[)", re.MULTILINE)
+
+
+def printable(text: str) -> str:
+    """A text for the terminal, which is a log that a service may search for commands: it finds none in it."""
+    shown = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    if "GITHUB_ACTIONS" not in os.environ and "TF_BUILD" not in os.environ:
+        return shown
+    return _COMMAND.sub(lambda found: "#\\x23" if found[1] is None else found[1] + "\\x3a", shown)
