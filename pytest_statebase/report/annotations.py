@@ -31,7 +31,7 @@ def annotation_lines(made: Run, root: Path, most: int = MOST) -> list[str]:
     stale = stale_text(made.rows)
     told = [_command("warning", {"title": "stale prompts"}, stale)] if stale else []
     found = failures(row for row in made.rows if not is_stale_alone(row))
-    newly = set(map(id, made.against.newly_failing)) if made.against else set()
+    newly = set(map(id, made.against.failing)) if made.against else set()
     found.sort(key=lambda failure: not any(id(row) in newly for row, _ in failure.places))
     room = most - len(told)
     shown = found if len(found) <= room else found[: room - 1]

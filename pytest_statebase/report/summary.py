@@ -101,12 +101,11 @@ class _Page:
         blocking = any(row.get("gate") != "warn" for row in self.bad)
         sign = "❌" if blocking else "⚠️" if self.bad else "✅"
         against = self.made.against
+        words = _do_not_pass(len(self.bad), len(self.rows))
         if against is not None and self.bad:
-            if not against.newly_failing:
-                return "⚠️", f"Nothing fails that did not fail before; {_do_not_pass(len(self.bad), len(self.rows))}"
-            return sign, f"This change makes {plural(len(against.newly_failing), 'session')} fail"
+            words = _blamed(against) or f"nothing fails that did not fail before; {words}"
+            sign = sign if against.failing else "⚠️"
         if self.bad:
-            words = _do_not_pass(len(self.bad), len(self.rows))
             return sign, words[:1].upper() + words[1:]
         return sign, f"All {len(self.rows):,} sessions pass" if len(self.rows) > 1 else "The session passes"
 
@@ -138,6 +137,7 @@ class _Page:
     def _against(self, against: Against, most: int) -> Iterator[Part]:
         counts = [("newly failing", against.newly_failing), ("newly passing", against.newly_passing)]
         counts += [("still failing", against.still_failing), ("new", against.new), ("removed", against.removed)]
+        counts += [("not finished", against.unknown)] if against.unknown else []
         told = ", ".join(f"**{len(rows):,}** {name}" for name, rows in counts) + ", compared with the base branch."
         listed = [(name, row) for name, rows in counts if name != "still failing" for row in rows]
         items = (f"- {name}: {self._place(row)}{self._failed_with(row, name)}" for name, row in listed)
@@ -263,6 +263,14 @@ def _alike(found: Iterable[Write]) -> list[tuple[Write, int]]:
         key = (one.state, str(one.call["tool"]), _said(one))
         counts[key] = (counts[key][0] if key in counts else one, counts.get(key, (one, 0))[1] + 1)
     return sorted(counts.values(), key=lambda told: -told[1])
+
+
+def _blamed(against: Against) -> str | None:
+    """What a change broke, in words."""
+    old, new = len(against.newly_failing), len(against.failing) - len(against.newly_failing)
+    told = [f"this change makes {plural(old, 'session')} fail"] if old else []
+    told += [f"{plural(new, 'new session')} {'does' if new == 1 else 'do'} not pass"] if new else []
+    return ", and ".join(told) or None
 
 
 def _do_not_pass(bad: int, number: int) -> str:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +22,7 @@ TEXTS = st.one_of(st.lists(st.sampled_from(PARTS), max_size=8).map("".join), st.
 
 def told(text: str) -> str:
     """The text as it is to be read, whole."""
-    return visible(text).replace("@", "@\u200b").replace("`" * 90, r"\x60" * 90)
+    return re.sub("`{9,}", lambda run: r"\x60" * len(run[0]), visible(text))
 
 
 @given(TEXTS, TEXTS)
@@ -30,7 +32,7 @@ def test_any_text_stays_the_text_of_a_code_span(first: str, second: str) -> None
     lines = [*table_head("A", "B#"), table_row(one, f"x {other}"), table_row(link, other), "", f"- {one}, {other}"]
     spans = assert_inert("\n".join(lines), "https://ci.example/report.html")
     blank = [text for text in (first, second) * 3 if visible(text).strip(" ")]
-    assert [span.replace("@\u200b", "@") for span in spans] == [told(text).replace("@\u200b", "@") for text in blank]
+    assert [span.replace("@\u200b", "@") for span in spans] == list(map(told, blank))
 
 
 @given(TEXTS, TEXTS)

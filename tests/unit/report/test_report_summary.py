@@ -154,7 +154,7 @@ def test_failures_without_a_difference_are_reasons_too() -> None:
 
 
 def against(**found: Sequence[Row]) -> Against:
-    names = ("newly_failing", "newly_passing", "still_failing", "new", "removed")
+    names = ("newly_failing", "newly_passing", "still_failing", "new", "removed", "unknown")
     return Against("base.jsonl", *(found.get(name, []) for name in names))
 
 
@@ -165,7 +165,7 @@ def test_what_a_change_did_comes_first() -> None:
         newly_failing=rows[:2], newly_passing=rows[3:4], still_failing=rows[2:3], new=rows[4:], removed=[gone]
     )
     text = render_comment(of(rows, against=found))
-    assert f"{MARKER}\n### ❌ This change makes 2 sessions fail\n" in text
+    assert f"{MARKER}\n### ❌ This change makes 2 sessions fail, and 1 new session does not pass\n" in text
     assert section(text, "What this change did") == [
         "**2** newly failing, **1** newly passing, **1** still failing, **1** new, **1** removed, "
         "compared with the base branch.",
@@ -182,6 +182,9 @@ def test_a_change_that_breaks_nothing_is_not_blamed() -> None:
     rows = [*many(2), row(clean())]
     text = render_comment(of(rows, against=against(still_failing=rows[:2])))
     assert "### ⚠️ Nothing fails that did not fail before; 2 of 3 sessions do not pass\n" in text
+    text = render_comment(of(rows, against=against(unknown=rows[:2])))
+    assert "**0** removed, **2** not finished, compared with the base branch." in text
+    assert f"- not finished: [`refund-0::turn-2`]({at(rows[0])})" in section(text, "What this change did")
 
 
 @pytest.mark.parametrize(
