@@ -52,10 +52,25 @@ def what_differs(failure: Failure) -> tuple[str, str]:
     found = failure.found
     if found is None:
         return code(failure.why, 300), ""
-    what = f"{code(found['path'], 120)} {words_of(found)}"
     sides = _sides(found, _WIDTH)
-    values = " → ".join(sides.get(side, "nothing") for side in ("recorded", "replayed")) if sides else ""
-    return what, values + (f", and {failure.prints - 1:,} other pairs of values" if failure.prints > 1 else "")
+    if len(sides) == 2:
+        values = " → ".join(sides.values())
+    else:
+        values = "".join(f"{_side(found, side)} {text}" for side, text in sides.items())
+    more = f", and {failure.prints - 1:,} other pairs of values" if failure.prints > 1 else ""
+    return _headed(found, 120), values + more
+
+
+def _side(found: Row, side: str) -> str:
+    return "now" if side == "replayed" else side_name(found, side)
+
+
+def _headed(found: Row, width: int) -> str:
+    """Path and words of a difference, without the path where the words begin with it."""
+    path = str(found["path"])
+    return (
+        words_of(found) if str(found.get("detail") or "").startswith(path) else f"{code(path, width)} {words_of(found)}"
+    )
 
 
 def words_of(found: Row) -> str:
@@ -88,10 +103,9 @@ def detail_lines(turn: Row) -> Iterator[str]:
 
 
 def _difference(found: Row) -> str:
-    names = {"recorded": side_name(found, "recorded"), "replayed": "now"}
-    sides = ", ".join(f"{names[side]} {text}" for side, text in _sides(found, _WIDE).items())
+    sides = ", ".join(f"{_side(found, side)} {text}" for side, text in _sides(found, _WIDE).items())
     follows = " (follows from the first)" if found.get("follows") else ""
-    told = f"{code(found['path'], 200)} {words_of(found)}{follows}" + (f": {sides}" if sides else "")
+    told = f"{_headed(found, 200)}{follows}" + (f": {sides}" if sides else "")
     return told + (f" · {code(found['fingerprint'], 20)}" if found.get("fingerprint") else "")
 
 

@@ -207,7 +207,7 @@ class _Page:
         troubled = _alike(one for one in found if one.state in _TROUBLE and group_of_turn(one.turn) is not Group.OK)
         items = (self._write(*alike) for alike in troubled)
         title = "Calls that change something"
-        yield Part(title, [*lines, ""], items, len(troubled), "such calls", min(most, 10))
+        yield Part(title, [*lines, *([""] if troubled else [])], items, len(troubled), "such calls", min(most, 10))
 
     def _write(self, one: Write, number: int) -> str:
         more = f" and {plural(number - 1, 'more time')}" if number > 1 else ""

@@ -309,3 +309,21 @@ def test_a_summary_is_written_as_utf8(tmp_path: Path) -> None:
     path = tmp_path / "new" / "comment.md"
     write_summary(path, of(hostile_rows()))
     assert path.read_text(encoding="utf-8").startswith(MARKER + "\n### ")
+
+
+def test_values_say_whose_they_are() -> None:
+    one = row(still_failing())
+    cause = one["turns"][1]["divergences"][0]
+    told = {
+        "| `state.x is 1, 2 was wanted` | now `1` |": {"kind": "expect", "detail": "state.x is 1, 2 was wanted"},
+        "| `state.x` `x is wrong` | now `1` |": {"kind": "expect", "detail": "x is wrong"},
+        "| `state.x` only in the replay | now `1` |": {"kind": "added"},
+        "| `state.x` only in the recording | recorded `1` |": {"kind": "removed"},
+        "| `state.x` only in the accepted turn | accepted `1` |": {"kind": "removed", "baseline": True},
+        "| `state.x` another value | `1` → `2` |": {"kind": "value", "recorded": 1, "replayed": 2},
+    }
+    for line, found in told.items():
+        cause.clear()
+        side = "recorded" if found["kind"] == "removed" else "replayed"
+        cause.update({"path": "state.x", "facet": "state", side: 1, **found})
+        assert line in render_comment(of([one]))
