@@ -1,4 +1,4 @@
-"""What a CI service is told of a run of replays: a page for the job, annotations, and no command of anybody else."""
+"""What a CI service is told of a run of replays: a page for the job, and annotations."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,24 +103,34 @@ def merge(
     from ..report.outputs import Outputs
     from ..report.terminal import summary_lines
 
-    page = os.environ.get("GITHUB_STEP_SUMMARY")
-    if job_summary and not page:
-        raise OptionError("--job-summary: GITHUB_STEP_SUMMARY names no file", remedy="Give it in a job of GitHub's.")
-    if fail_on == "newly-failing" and wanted["base"] is None:
-        raise OptionError("--fail-on=newly-failing goes with --base-results", remedy="Give both.")
-    if wanted["histories"] and wanted["history"] is None:
-        raise OptionError("--history-from goes with --history", remedy="Give both.")
+    page = _job_page() if job_summary else None
+    _check(fail_on, wanted)
     if not (job_summary or annotations or any(wanted[name] for name in _OUTPUTS)):
         wanted["report"] = _DEFAULT
     merged = _read(shards, expected)
     _say_lines(summary_lines(merged.rows))
     made, is_whole = _write(Outputs(**wanted), merged)
-    if page and job_summary:
-        is_whole &= _add_summary(Path(page), made)
+    if page:
+        is_whole &= _add_summary(page, made)
     if annotations:
         _annotate(made, wanted["root"])
     if not is_whole or (fail_on and _fails(made, fail_on)):
         raise click.exceptions.Exit(1)
+
+
+def _job_page() -> Path:
+    page = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not page:
+        raise OptionError("--job-summary: GITHUB_STEP_SUMMARY names no file", remedy="Give it in a job of GitHub's.")
+    return Path(page)
+
+
+def _check(fail_on: str | None, wanted: Mapping[str, Any]) -> None:
+    """Options that mean nothing without another."""
+    if fail_on == "newly-failing" and wanted["base"] is None:
+        raise OptionError("--fail-on=newly-failing goes with --base-results", remedy="Give both.")
+    if wanted["histories"] and wanted["history"] is None:
+        raise OptionError("--history-from goes with --history", remedy="Give both.")
 
 
 def _read(paths: tuple[Path, ...], expected: int | None) -> Merged:
