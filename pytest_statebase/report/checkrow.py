@@ -28,6 +28,7 @@ _ROW: _Shape = {
     "calls": (dict,),
     "nodeid": (str,),
     "requests": (dict,),
+    "pinned": (list,),
     "versions": (list,),
     "traces": (list,),
     "others": (list,),
@@ -70,6 +71,9 @@ _CALL: _Shape = {
     "explanation": (str,),
 }
 _CALL_DEFAULTS: dict[str, Any] = {"recorded": None, "replayed": None}
+_OTHER: _Shape = {"turn": (int,), "calls": (list,), "at": (str,), "actor": (str,), "why": (str,)}
+_VERSION: _Shape = {"v": (int,), "turn": (int, _NONE), "patch": (list,), "at": (str,), "actor": (str,), "why": (str,)}
+_TRACE: _Shape = {"action": (str,), "turn": (int, _NONE), "at": (str,), "actor": (str,), "why": (str,)}
 _DIVERGENCE: _Shape = {"facet": (str,), "kind": (str,), "path": (str,), "fingerprint": (str,), "detail": (str,)}
 
 
@@ -79,10 +83,28 @@ def checked_row(row: dict[str, Any]) -> dict[str, Any]:
     _fits(row, _ROW, "")
     full = {**_ROW_DEFAULTS, "verdicts": {}, "warnings": [], "calls": {}, **row}
     full["turns"] = [_turn(turn) for turn in row["turns"]]
+    _check_recording(row)
     for name in ("verdicts", "calls", "requests"):
         if any(type(number) is not int for number in full.get(name, {}).values()):
             raise ValueError(f"the `{name}` of the replay hold what is no number")
     return full
+
+
+def _check_recording(row: dict[str, Any]) -> None:
+    """What is told of the recording beside the turns."""
+    for name, shape, required in (
+        ("others", _OTHER, ("turn",)),
+        ("versions", _VERSION, ("v",)),
+        ("traces", _TRACE, ("action",)),
+    ):
+        for part in row.get(name, ()):
+            _part(part, shape, required, f"one of `{name}`", {})
+    texts = [*row.get("pinned", ()), *(tool for other in row.get("others", ()) for tool in other.get("calls", ()))]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("names of tools or of what is pinned are no texts")
+    for change in (change for version in row.get("versions", ()) for change in version.get("patch", ())):
+        if not (isinstance(change, list) and change and isinstance(change[0], list)):
+            raise ValueError("the `patch` of a version is none")
 
 
 def _turn(turn: Any) -> dict[str, Any]:
