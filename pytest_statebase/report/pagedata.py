@@ -136,7 +136,7 @@ def summary(row: Row, anchor: str, chunk: int, searched: int) -> dict[str, Any]:
         "kinds": sorted({found["kind"] for turn in turns for found in turn["divergences"] if not found.get("note")}),
         "turns": len(row["turns"]),
         "ms": row.get("duration_ms"),
-        "text": " ".join(_said(row))[:searched],
+        "text": " ".join(filter(None, _said(row)))[:searched],
     }
     made |= {key: row[key] for key in ("title", "session", "agent", "owner", "until", "mode") if row.get(key)}
     if row.get("gate") == "warn":
@@ -236,6 +236,7 @@ def _against(found: Against, sessions: Sequence[dict[str, Any]], at: Mapping[int
         "newly-passing": found.newly_passing,
         "still-failing": found.still_failing,
         "new": found.new,
+        **({"unfinished": found.unknown} if found.unknown else {}),
     }
     for name, rows in changes.items():
         for row in rows:

@@ -13,6 +13,12 @@ from pytest_statebase.report.results import Row
 from pytest_statebase.report.show import visible
 
 
+@pytest.fixture
+def opened(opened: Any) -> Any:
+    """As `opened`, with windows in which all of a few sessions have room: of what is far below nothing is there."""
+    return lambda rows, **options: opened(rows, **{"viewport": {"width": 1280, "height": 2400}, **options})
+
+
 def listed(page: Any) -> list[str]:
     """The names of the sessions that are on the page, in its order."""
     return page.locator(".row .name bdi").all_inner_texts()
@@ -239,7 +245,7 @@ def test_keys(opened: Any) -> None:
 
 
 def test_all_of_many_are_reached_while_few_are_there(opened: Any) -> None:
-    page = opened(many(3_400, failing=2)).page
+    page = opened(many(3_400, failing=2), viewport={"width": 1280, "height": 800}).page
     assert page.locator(".row").count() < 120
     assert page.locator(".row").first.get_attribute("aria-setsize") == "3400"
     page.keyboard.press("j")

@@ -33,7 +33,7 @@ function overviewView(now) {
   }
   // A button that filters the list. Held with Ctrl, Cmd or Shift it adds to what is chosen.
   const filter = (key, value, props, ...children) => {
-    const button = h("button", { type: "button", "aria-pressed": "false", ...props, data: { key }, prop: { filters: value }, on: {
+    const button = h("button", { type: "button", "aria-pressed": String(asksFor(chosen.q, key, value)), ...props, data: { key }, prop: { filters: value }, on: {
       click: (event) => choose({ q: queryAfter(chosen.q, key, value, event.ctrlKey || event.metaKey || event.shiftKey) }, button),
     } }, children);
     filters.push(button);
@@ -54,14 +54,13 @@ function overviewView(now) {
 
 function notices(index) {
   const told = [...(index.stale ? [index.stale] : []), ...index.warnings].map((text) => h("p.warn", { dir: "auto" }, text));
-  if (told.length < 4) return told;
-  return [told.slice(0, 2), h("details.more", null, h("summary", null, plural(told.length - 2, "more warning")), told.slice(2))];
+  return told.length < 4 ? told : [told.slice(0, 2), onOpening(plural(told.length - 2, "more warning"), () => h("div", null, told.slice(2)))];
 }
 
 function groupTile(group, filter) {
   const verdicts = store.index.verdicts.filter(([, , slug]) => slug === group.slug);
   return h("div.tile", { class: group.slug + (group.count ? "" : " none") },
-    filter("group", group.slug, { class: "tile-group", disabled: !group.count }, h("span.sign", { "aria-hidden": "true" }, SIGNS[group.slug]),
+    filter("group", group.slug, { class: "tile-group", disabled: !group.count }, signOf(group.slug),
       h("b", null, number(group.count)), h("span", null, group.name, h("span.sr", null, group.count === 1 ? " session" : " sessions"))),
     h("div.tile-verdicts", null, verdicts.length ? verdicts.map(([name, turns]) =>
       filter("verdict", name, { class: "pill" }, h("b", null, number(turns)), " ", name, h("span.sr", null, turns === 1 ? " turn" : " turns")))
@@ -78,7 +77,7 @@ function shareBar(groups) {
   }));
 }
 
-const BASE_SLUGS = { "newly-failing": "fail", "newly-passing": "ok", "still-failing": "fail", new: "review" };
+const BASE_SLUGS = { "newly-failing": "fail", "newly-passing": "ok", "still-failing": "fail", new: "review", unfinished: "norun" };
 
 function againstBox(against, filter) {
   const changes = against.counts.map(([name, count]) => filter("base", name, { class: "pill " + BASE_SLUGS[name], disabled: !count },
@@ -104,6 +103,9 @@ function causesCard(causes, filter) {
     rest.length ? onOpening(plural(rest.length, "more cause"), () => h("ul", null, rest.map((cause) => causeItem(cause, filter)))) : null);
 }
 
+const signOf = (slug) => h("span.sign", { "aria-hidden": "true" }, SIGNS[slug]);
+const leftOut = (count) => (count ? h("li.dim", null, "and ", number(count), " more") : null);
+
 // What is made when it is opened.
 function onOpening(words, made) {
   const box = h("details.more", { on: { toggle: () => {
@@ -118,8 +120,7 @@ function causeItem(cause, filter) {
     filter("cause", causeName(cause), { class: "cause-count" }, h("b", null, number(cause.sessions)), h("span", null, cause.sessions === 1 ? " session" : " sessions")),
     h("div", null, h("p", null, code(elided(cause.path, 300), { class: "path" }), " ", h("span.dim", null, elided(cause.words, 300)), cause.owners.map((owner) => [" ", h("span.owner", null, bdi(elided(owner, 60)))])),
       pairLine(first),
-      others.length ? onOpening(plural(others.length + cause.more, "other pair") + " of values", () => h("div", null, others.map(pairLine),
-        cause.more ? h("p.dim", null, "and ", number(cause.more), " more") : null)) : null));
+      others.length ? onOpening(plural(others.length + cause.more, "other pair") + " of values", () => h("ul", null, others.map((pair) => h("li", null, pairLine(pair))), leftOut(cause.more))) : null));
 }
 
 function pairLine(pair) {
@@ -141,7 +142,8 @@ function turnLinks(turns, many = 3) {
 
 // Beside the list; where there is no room beside it, folded above it.
 function numbersBox(...cards) {
-  const box = h("details", { open: !oneColumn.matches }, h("summary", null, "Numbers"), h("div.ov-side", null, cards));
+  const alerts = store.index.metrics?.alerts.length;
+  const box = h("details", { open: !oneColumn.matches }, h("summary", null, "Numbers", alerts ? h("span.norun", null, " ▲ ", plural(alerts, "alert")) : null), h("div.ov-side", null, cards));
   return h("aside.numbers", { "aria-label": "Numbers" }, box);
 }
 
@@ -171,19 +173,17 @@ function writesCard(writes, filter) {
 }
 
 function moreWrites(items, more, words) {
-  return items.length ? onOpening(number(items.length + more) + " " + words, () => h("ul.write-items", null, items.map(writeItem),
-    more ? h("li.dim", null, "and ", number(more), " more") : null)) : null;
+  return items.length ? onOpening(number(items.length + more) + " " + words, () => h("ul.write-items", null, items.map(writeItem), leftOut(more))) : null;
 }
 
 const writeItem = (item) => h("li", null, chip(item.mark.text, item.mark.slug), " ", code(elided(item.tool)), " ", code(item.arguments, { class: "dim" }), " ", pageLink(item.link));
 const pageLink = (link) => h("a", { href: "#" + link.anchor }, bdi(elided(link.text)));
 
 function reachCard(index) {
-  const items = index.stopped.map((link) => h("li", { class: link.slug }, h("span.sign", { "aria-hidden": "true" }, SIGNS[link.slug]), " ", pageLink(link), " ", h("small", null, link.note)));
+  const items = index.stopped.map((link) => h("li", { class: link.slug }, signOf(link.slug), " ", pageLink(link), " ", h("small", null, link.note)));
   const rest = items.slice(4);
   return h("section.card", null, h("h2", null, "How far replays got"), h("p", null, index.reached, "."), h("ul.stops", null, items.slice(0, 4)),
-    rest.length ? onOpening(number(rest.length + index.stopped_more) + " more", () => h("ul.stops", null, rest,
-      index.stopped_more ? h("li.dim", null, "and ", number(index.stopped_more), " more") : null)) : null);
+    rest.length ? onOpening(number(rest.length + index.stopped_more) + " more", () => h("ul.stops", null, rest, leftOut(index.stopped_more))) : null);
 }
 
 // ---- the list ----
@@ -288,22 +288,26 @@ function sessionList() {
   };
   const paint = () => {
     const y = -list.getBoundingClientRect().top;
-    const [from, to] = [at(y - 800), Math.min(items.length, at(y + innerHeight + 800) + 1)];
+    const [from, to] = [at(y - 600), Math.min(items.length, at(y + innerHeight + 600) + 1)];
     for (const [i, row] of drawn) {
       if ((i < from || i >= to) && !row.contains(document.activeElement)) {
         row.remove();
         drawn.delete(i);
       }
     }
-    for (let i = from; i < to; i++) if (!drawn.has(i)) put(i);
+    // In the order of the list, whichever way it is scrolled: what has the focus may stand apart.
+    let after = [...drawn].find(([i]) => i >= to)?.[1] || null;
+    for (let i = to - 1; i >= from; i--) {
+      if (!drawn.has(i)) put(i, after);
+      after = drawn.get(i);
+    }
   };
-  const put = (i) => {
+  const put = (i, after) => {
     const row = items[i].section ? headRow(items[i].section) : sessionRow(items[i].one, items[i].position, items[i].of);
     row.dataset.row = i;
     row.style.setProperty("top", tops[i] + "px");
     drawn.set(i, row);
-    const after = [...drawn.keys()].filter((other) => other > i);
-    list.insertBefore(row, after.length ? drawn.get(Math.min(...after)) : null);
+    list.insertBefore(row, after);
   };
   const again = () => {
     drawn = new Map();
@@ -343,14 +347,14 @@ function sessionList() {
 
 function headRow(section) {
   const failing = section.failing === undefined || section.failing === section.sessions.length ? "" : `${number(section.failing)} not passing`;
-  return h("li.row-head", { class: section.slug }, h("h3", null, h("span.sign", { "aria-hidden": "true" }, SIGNS[section.slug]), " ", bdi(elided(section.name)), " ",
+  return h("li.row-head", { class: section.slug }, h("h3", null, signOf(section.slug), " ", bdi(elided(section.name)), " ",
     h("span.dim", null, number(section.sessions.length), failing ? " · " + failing : "")));
 }
 
 function sessionRow(one, position, of) {
   const turn = one.bad?.[0]?.[0];
   return h("li.row", { class: one.group + (isBadSession(one) ? " bad" : ""), "aria-setsize": of, "aria-posinset": position },
-    h("span.sign", { "aria-hidden": "true" }, SIGNS[one.group]),
+    signOf(one.group),
     h("a.name", { href: "#" + one.id }, h("span.sr", null, groupName(one.group), ": "), bdi(elided(one.name))),
     h("span.title", { dir: "auto" }, elided(one.title || "", 300)), badgesOf(one),
     h("span.tally", null, Object.entries(one.verdicts).sort(byWeight).map(([name, count]) => `${number(count)} ${name}`).join(", ") || "did not begin"),
