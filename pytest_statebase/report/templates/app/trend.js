@@ -21,7 +21,7 @@ function trendPanel() {
 function figuresTable(table) {
   const weeks = table.rows.some((row) => row.values[2] !== NO_FIGURE || (row.values[1] !== NO_FIGURE && row.values[1] !== row.values[0]));
   const heads = [table.title === "Replays" ? "this run" : "all", ...(weeks ? ["this week", "last week"] : [])];
-  return h("table.figures.measures", null, h("caption", null, h("b", null, table.title), " ", h("span.dim", null, table.about)),
+  return h("table.figures.measures", { class: weeks ? "weekly" : null }, h("caption", null, h("b", null, table.title), " ", h("span.dim", null, table.about)),
     heads.length > 1 ? h("thead", null, h("tr", null, heads.map((head) => h("th", { scope: "col" }, head)))) : null,
     table.rows.map((row) => figureRows(row, heads.length)));
 }
