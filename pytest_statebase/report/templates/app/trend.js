@@ -5,6 +5,8 @@ const RUN_TIME = { day: "numeric", month: "short", hour: "2-digit", minute: "2-d
 const runTime = (at) => new Date(at).toLocaleString("en-GB", RUN_TIME).replace(",", "");
 const millis = (value) => value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 1 : 0 }) + " ms";
 
+const signOf = (slug) => h("span.sign", { "aria-hidden": "true" }, SIGNS[slug]);
+
 // The panel, or null where nothing was measured.
 function trendPanel() {
   const { metrics, trend, groups } = store.index;
@@ -29,7 +31,7 @@ function figuresTable(table) {
 function figureRows(row, columns) {
   const state = row.well === null ? null : row.well ? "ok" : "fail";
   const [value, thisWeek, lastWeek] = row.values;
-  const sign = state && [h("span.sign", { "aria-hidden": "true" }, SIGNS[state]), h("span.sr", null, row.well ? "healthy" : "not healthy"), " "];
+  const sign = state && [signOf(state), h("span.sr", null, row.well ? "healthy" : "not healthy"), " "];
   const now = h("td", { class: columns > 1 ? null : "num" }, h("b", null, sign, value));
   const name = (scope, span) => h("th", { scope, colspan: span }, row.title, " ", row.healthy ? h("small", null, "healthy ", row.healthy) : null);
   if (columns === 1) return h("tbody", { class: state }, h("tr", null, name("row"), now));
@@ -93,8 +95,8 @@ function runsChart(trend, groups) {
   });
   show(runs.length - 1);
   return h("div.runs", null, h("p.dim", null, plural(runs.length, "run"), trend.left ? ", " + number(trend.left) + " earlier ones not drawn" : "", ": sessions by result, and the mean time of a turn"),
-    h("p.legend", null, groups.map(({ slug, name }) => h("span", { class: slug }, h("span.sign", { "aria-hidden": "true" }, SIGNS[slug]), " ", name))),
-    chart, h("p.ends.dim", { "aria-hidden": "true" }, h("span", null, runTime(runs[0].at)), h("span", null, runTime(runs.at(-1).at) + " UTC")), told, runsTable(runs, groups));
+    h("p.legend", null, groups.map(({ slug, name }) => h("span", { class: slug }, signOf(slug), " ", name))),
+    chart, h("p.ends.dim", { "aria-hidden": "true" }, h("span", null, runTime(runs[0].at)), h("span", null, runTime(runs.at(-1).at) + " UTC")), told, onOpening("Runs as a table", () => runsTable(runs, groups)));
 }
 
 function runBars(runs, groups) {
@@ -117,11 +119,9 @@ function runLine(runs) {
 }
 
 function runsTable(runs, groups) {
-  const box = h("details.more", { on: { toggle: () => {
-    if (box.open && box.childElementCount === 1) box.append(h("table.figures.list-of-runs", null,
-      h("thead", null, h("tr", null, h("th", { scope: "col" }, "began, UTC"), groups.map(({ slug, name }) => h("th.num", { scope: "col" }, h("span", { "aria-hidden": "true" }, SIGNS[slug]), h("span.sr", null, name))), h("th.num", { scope: "col" }, "a turn"))),
-      h("tbody", null, [...runs].reverse().map((run) => h("tr", null, h("th", { scope: "row" }, runTime(run.at), run.part ? h("small", null, "a part") : null),
-        run.counts.map((count, at) => h("td.num", { class: count ? groups[at].slug : "zero" }, number(count))), h("td.num", null, run.ms === null ? NO_FIGURE : millis(run.ms)))))));
-  } } }, h("summary", null, "Runs as a table"));
-  return box;
+  const head = (text, slug) => h("th", { scope: "col", class: slug === undefined ? null : "num" }, slug ? [signOf(slug), h("span.sr", null, text)] : text);
+  return h("table.figures.list-of-runs", null,
+    h("thead", null, h("tr", null, head("began, UTC"), groups.map(({ slug, name }) => head(name, slug)), head("a turn", ""))),
+    h("tbody", null, [...runs].reverse().map((run) => h("tr", null, h("th", { scope: "row" }, runTime(run.at), run.part ? h("small", null, "a part") : null),
+      run.counts.map((count, at) => h("td.num", { class: count ? groups[at].slug : "zero" }, number(count))), h("td.num", null, run.ms === null ? NO_FIGURE : millis(run.ms))))));
 }
