@@ -10,6 +10,7 @@ from ..ledger import Ledger, StateVersion, Turn
 from ..traces import Trace, traces_of
 from ..values import same
 from .jsonsafe import json_safe, short_text
+from .withoutsecrets import without_secrets
 
 SNIPPET = 160
 _REASON = 2_000
@@ -63,6 +64,7 @@ def _version_places(events: Iterable[Event], places: Iterable[_Place]) -> dict[i
 
 def _versions(versions: Sequence[StateVersion], places: Mapping[int, _Place]) -> Iterator[dict[str, Any]]:
     before: Any = None
+    clean: Any = None
     for index, version in enumerate(versions):
         event = version.event
         state = json_safe(version.state)
@@ -78,10 +80,27 @@ def _versions(versions: Sequence[StateVersion], places: Mapping[int, _Place]) ->
             made["back"] = event.to_version
         if index == 0:
             made["state"] = state
+            clean = without_secrets(state)
         else:
-            made["patch"] = list(changes(before, state))
+            now = _clean(state, before, clean)
+            made["patch"] = list(changes(clean, now))
+            clean = now
         before = state
         yield made
+
+
+def _clean(state: Any, before: Any, clean: Any) -> Any:
+    """`state` without secrets; `clean` is `before` without them. A change alone does not say under which name it is.
+
+    Only what differs from `before` is looked at: a session may have many versions of a large state.
+    """
+    if not (isinstance(state, dict) and isinstance(before, dict) and isinstance(clean, dict)):
+        return without_secrets(state)
+    new = {key: value for key, value in state.items() if key not in before or not same(before[key], value)}
+    found = without_secrets(new)
+    if found.keys() != new.keys() or not before.keys() <= clean.keys():
+        return without_secrets(state)
+    return {key: found[key] if key in found else clean[key] for key in state}
 
 
 def changes(old: Any, new: Any, path: tuple[str | int, ...] = ()) -> Iterator[list[Any]]:

@@ -22,6 +22,7 @@ from pytest_statebase.ledger import (
 )
 from pytest_statebase.report.results import result_to_row
 from pytest_statebase.report.timeline import changes, timeline_row
+from pytest_statebase.report.withoutsecrets import without_secrets
 
 SAID = {"type": "text", "content": "…"}
 CALL = ToolCalled("look_up", {"order": "1047"}, {"status": "sent"})
@@ -72,6 +73,27 @@ def test_traces_say_in_or_after_which_turn() -> None:
 @pytest.mark.parametrize(("replayed", "others"), [({1, 2}, []), ({2}, [1]), (set(), [1, 2])])
 def test_turns_that_were_not_replayed_stand_apart(replayed: set[int], others: list[int]) -> None:
     assert [one["turn"] for one in timeline_row(session(), replayed).get("others", ())] == others
+
+
+SECRET = "s3cr3t-Pa55word!"
+
+
+def test_changes_hold_no_secret_that_its_name_tells() -> None:
+    states: list[Any] = [
+        {"n": 0, "password": "another-Pa55word!"},
+        {"n": 1, "password": SECRET},
+        {"n": 2, "password": SECRET, "login": {"headers": [{"name": "x-api-key", "value": SECRET}]}},
+        {"n": 2, "login": {"password": SECRET, "user": "ann"}},
+    ]
+    events: list[Any] = [SessionCreated("sess", state=states[0])]
+    events += [StateUpdated(number, state) for number, state in enumerate(states[1:], 1)]
+    told = without_secrets(timeline_row(Ledger(events), ()))["versions"]
+    assert told[0]["state"] == {"n": 0, "password": "REDACTED"}
+    assert [version["patch"] for version in told[1:]] == [
+        [[["n"], 1]],
+        [[["n"], 2], [["login"], {"headers": [{"name": "x-api-key", "value": "REDACTED"}]}]],
+        [[["password"]], [["login", "headers"]], [["login", "password"], "REDACTED"], [["login", "user"], "ann"]],
+    ]
 
 
 JSON = st.recursive(

@@ -297,7 +297,7 @@ function otherPanel(page, { number: turn, other, part }) {
     h("header.panel-head", null, h("h2", null, h("a", { href: "#" + id }, "Turn " + turn)), h("span.chip.past", null, part === "cut" ? "partly before the fork" : "recorded, not replayed"),
       h("span.dim.facts-line", null, [other.at, other.actor && "by " + other.actor].filter(Boolean).join(" · "))),
     side("Input", other.input),
-    other.calls.length ? h("section.part", null, h("h3", null, plural(other.calls.length, "call")), h("ol.call-list", null, other.calls.map((tool, at) => h("li.call-item", { id: `${id}-c${at + 1}`, tabindex: "-1" }, code(tool))))) : null,
+    other.calls.length ? h("section.part", null, h("h3", null, plural(other.calls.length, "call")), h("ol.call-list", null, other.calls.map((tool, at) => h("li.call-item.bare", { id: `${id}-c${at + 1}`, tabindex: "-1" }, code(tool))))) : null,
     side("Output", other.output), side("Reasoning", other.why));
 }
 
