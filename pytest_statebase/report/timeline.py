@@ -10,6 +10,7 @@ from ..ledger import Ledger, StateVersion, Turn
 from ..traces import Trace, traces_of
 from ..values import same
 from .jsonsafe import json_safe, short_text
+from .show import tag_of
 from .withoutsecrets import without_secrets
 
 SNIPPET = 160
@@ -106,9 +107,9 @@ def _clean(state: Any, before: Any, clean: Any) -> Any:
 def changes(old: Any, new: Any, path: tuple[str | int, ...] = ()) -> Iterator[list[Any]]:
     """What turns one JSON value into another: `[path, value]` for what is new or other, `[path]` for what is gone.
 
-    A list that has lost items is given as a whole.
+    A list that has lost items is given as a whole, and so is a value that was cut, or takes the place of such a one.
     """
-    if isinstance(old, dict) and isinstance(new, dict):
+    if isinstance(old, dict) and isinstance(new, dict) and not (_is_cut(old) or _is_cut(new)):
         for key in old:
             if key not in new:
                 yield [[*path, key]]
@@ -125,6 +126,10 @@ def changes(old: Any, new: Any, path: tuple[str | int, ...] = ()) -> Iterator[li
                 yield [[*path, index], value]
     elif not same(old, new):
         yield [list(path), new]
+
+
+def _is_cut(value: dict[str, Any]) -> bool:
+    return tag_of(value) == "!cut"
 
 
 def _other(turn: Turn) -> dict[str, Any]:

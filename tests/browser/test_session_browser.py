@@ -414,6 +414,26 @@ def test_what_was_said_is_shown_as_it_is(opened: Any) -> None:
     assert visible(EVIL) in opened_page.page.locator(".state-here q").text_content()
 
 
+def test_states_that_are_too_long_do_not_hide_the_others(opened: Any) -> None:
+    made = row(told(recording("w" * 200_000)))
+    opened_page = opened([made])
+    address = f"#{anchors_of([made])[0]}"
+    opened_page.open(f"{address}?at=v2")
+    assert "200,097 characters in all" in state_of(opened_page.page)
+    opened_page.open(f"{address}?at=v3")
+    assert opened_page.page.locator(".state-here tr", has_text="status").inner_text().endswith('"open"')
+
+
+def test_a_state_of_which_the_page_holds_a_part_is_not_guessed(opened: Any) -> None:
+    made = row(told())
+    made["versions"][0]["state"] = {"!cut": {"head": '{status: "ne', "size": 90_000}}
+    opened_page = opened([made])
+    opened_page.open(f"#{anchors_of([made])[0]}?at=v1")
+    assert "too long for the report; the cassette has it in full" in state_of(opened_page.page)
+    cells = opened_page.page.locator(".history tbody tr").nth(1).locator("td").all_inner_texts()
+    assert "too long for the report" in cells
+
+
 def test_a_key_that_means_something_to_a_script_is_a_key(opened: Any) -> None:
     made = row(told(ODD_KEY))
     opened_page = opened([made])

@@ -75,6 +75,15 @@ def test_turns_that_were_not_replayed_stand_apart(replayed: set[int], others: li
     assert [one["turn"] for one in timeline_row(session(), replayed).get("others", ())] == others
 
 
+def test_a_state_that_is_cut_takes_the_place_of_the_whole() -> None:
+    states: list[Any] = [{"n": 0}, {"n": 1, "log": "w" * 30_000}, {"n": 2}]
+    events = [SessionCreated("sess", state=states[0]), StateUpdated(1, states[1]), StateUpdated(2, states[2])]
+    _, cut, back = timeline_row(Ledger(events), ())["versions"]
+    ((path, value),) = cut["patch"]
+    assert (path, value["!cut"]["size"]) == ([], len(json.dumps(states[1])))
+    assert back["patch"] == [[[], {"n": 2}]]
+
+
 SECRET = "s3cr3t-Pa55word!"
 
 
