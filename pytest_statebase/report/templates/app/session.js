@@ -186,7 +186,7 @@ function stepWords(page, step) {
 
 function versionWords({ row, states }, at) {
   const version = row.versions[at];
-  const what = at && states[at] !== LOST && states[at - 1] !== LOST ? changesBetween(states[at - 1], states[at]).map(changeText).join(", ") : "";
+  const what = at && isWhole(states[at]) && isWhole(states[at - 1]) ? changesBetween(states[at - 1], states[at]).map(changeText).join(", ") : "";
   return version.back === undefined ? ["◆", "State v" + version.v, oneRow(what), "state"] : ["↶", `State v${version.v}, back to v${version.back}`, oneRow(what), "state"];
 }
 
@@ -251,9 +251,10 @@ function stateBody({ row, states }, { version }) {
   const [old, now] = [version ? states[version - 1] : LOST, states[version]];
   if (now === LOST) return h("p.void", null, "This state is too long for the report; the cassette has it in full.");
   const name = (at) => "version " + row.versions[at].v;
-  const differs = old !== LOST && !same(old, now);
+  const isTold = isWhole(old) && isWhole(now);
+  const differs = isTold && !same(old, now);
   const sides = differs ? [{ name: name(version - 1), value: old, cls: "old" }, { name: name(version), value: now, cls: "new" }] : [{ name: name(version), value: now }];
-  return h("div", null, version && old !== LOST ? h("p.dim", null, differs ? `with what differs from ${name(version - 1)}` : `the same as ${name(version - 1)}`) : null,
+  return h("div", null, isTold ? h("p.dim", null, differs ? `with what differs from ${name(version - 1)}` : `the same as ${name(version - 1)}`) : null,
     valueTable(sides, { unified: true, path: "state", open: !differs || oneLine(now).length < 500 }));
 }
 
@@ -328,7 +329,7 @@ function versionRow(page, at) {
 
 function whatChanged({ states }, at) {
   if (!at) return h("span.dim", null, "the first state");
-  if (states[at] === LOST || states[at - 1] === LOST) return h("span.dim", null, "too long for the report");
+  if (!isWhole(states[at]) || !isWhole(states[at - 1])) return h("span.dim", null, "too long for the report");
   const found = changesBetween(states[at - 1], states[at]);
   const told = found.slice(0, 3).map((one) => h("div", null, code(changeText(one).slice(0, 200))));
   return found.length ? [told, found.length > 3 ? h("span.dim", null, `and ${found.length - 3} more`) : null] : h("span.dim", null, "nothing");

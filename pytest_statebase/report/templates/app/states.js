@@ -29,6 +29,9 @@ function patched(value, path, found) {
   return Object.defineProperty(made, key, { value: inner, enumerable: true, configurable: true, writable: true });
 }
 
+// Whether the report has a state in whole.
+const isWhole = (state) => state !== LOST && !isCut(state);
+
 // What differs between two states: `[path, old, new]`, undefined for what is not there.
 function changesBetween(old, now, path = "", found = []) {
   if (same(old, now)) return found;
