@@ -151,7 +151,7 @@ function sidesPart(panel, key) {
   const shown = valuesBeside(found, { unified: isUnified(), path: key, at });
   if (key === "output" || key === "error") return part(TITLES[key], shown);
   const judged = turn.divergences.some((one) => one.facet === key && !one.note);
-  const words = !turn.replayed ? "" : found.length === 1 ? "the same" : judged ? "differs" : found.some((side) => side.value === undefined) ? "of one side" : "differs, which does not count";
+  const words = !turn.replayed ? "" : found.length === 1 ? "the same" : judged ? "differs" : found.length > 2 && allSame(valuesOf(found.slice(1))) ? "as accepted" : found.some((side) => side.value === undefined) ? "of one side" : "differs, which does not count";
   return h("details.part", { open: judged }, h("summary", null, h("h3", null, TITLES[key]), " ", h("span.dim", null, words)), shown);
 }
 
