@@ -72,7 +72,7 @@ def _text(made: Run, row: Row, turn: Row | None, anchor: str | None, share: int)
         parts += _whole(row)
     else:
         parts += [*_asked(turn), *_why(row, turn, share), *_calls(turn, share)]
-        parts += [*_requests(turn), *_sides(turn, share), *_before(row, turn)]
+        parts += [*_requests(turn, share), *_sides(turn, share), *_before(row, turn)]
     parts += [*_commands(row, turn), *_files(row, turn)]
     return "\n\n".join(parts) + "\n"
 
@@ -196,25 +196,42 @@ def _name(text: str) -> str:
     return shorten(visible(text), 200)
 
 
-def _requests(turn: Row) -> Iterator[str]:
+def _requests(turn: Row, share: int) -> Iterator[str]:
     requests = turn.get("requests", ())
-    if not requests:
-        return
-    yield "## Requests over HTTP"
-    lines = [
-        f"- {span(request['method'])} {span(request['address'])}, answered by {span(request['source'])}"
-        + "".join(f", {span(flag)}" for flag in request.get("flags", ()))
-        for request in requests[:_LISTED]
-    ]
-    if len(requests) > _LISTED:
-        lines.append(f"- and {len(requests) - _LISTED:,} more")
-    yield "\n".join(lines)
-    for request in requests:
-        told = [
-            text for text in (request.get("explanation"), request.get("hint")) if text and text != turn.get("reason")
-        ]
-        if told:
+    if requests:
+        yield "## Requests over HTTP and calls of models, in order"
+    for request in requests[:_LISTED]:
+        flags = "".join(f", {span(flag)}" for flag in request.get("flags", ()))
+        yield f"{span(request['method'])} {span(request['address'])}, answered by {span(request['source'])}{flags}"
+        yield from _said_in(request, 1_500 // share)
+        told = [text for text in (request.get("explanation"), request.get("hint")) if text]
+        if told and request.get("explanation") != turn.get("reason"):
             yield fenced("\n".join(map(str, told)), width=6_000)
+    if len(requests) > _LISTED:
+        yield f"And {len(requests) - _LISTED:,} more."
+
+
+def _said_in(request: Row, width: int) -> Iterator[str]:
+    """What was asked (where the recorded one asked something else, what differs), and what came back."""
+    asked, recorded, answer = (request.get(key) for key in ("asked", "recorded", "answer"))
+    if asked and recorded:
+        yield fenced(_differing(pretty(recorded), pretty(asked), "recorded", "replayed"), "diff", 2 * width)
+    elif asked:
+        messages = [f"{_name(one.get('role', ''))}: {_message(one, width)}" for one in asked.get("messages", ())[-6:]]
+        yield fenced("\n".join(messages) or shorten(one_line(asked), width))
+    if answer:
+        yield "Answer" + (", as the recorded one got it:" if request.get("source") == "none" else ":")
+        yield fenced(_message(answer["message"], width) if "message" in answer else shorten(one_line(answer), width))
+
+
+def _message(message: Any, width: int) -> str:
+    """The text of a model's message, with what it calls."""
+    if not isinstance(message, dict):
+        return shorten(one_line(message), width)
+    content = message.get("content")
+    calls = f" calls {one_line(message['tool_calls'])}" if message.get("tool_calls") else ""
+    text = visible(content) if isinstance(content, str) else "" if content is None else one_line(content)
+    return shorten(text + calls, width)
 
 
 _FACETS = {
@@ -251,15 +268,19 @@ def _beside(key: str, told: dict[str, str], turn: Row, width: int) -> Iterator[s
     if key in (Facet.STATE, Facet.MEMORY) and len(names) == 2 and any(text.count("\n") > 12 for text in names):
         (old, before), (new, after) = names.items()
         left, right = " and ".join(before), " and ".join(after)
-        lines = list(difflib.unified_diff(old.split("\n"), new.split("\n"), left, right, lineterm=""))
-        cut = [f"... {len(lines) - _DIFF_LINES:,} more lines"] if len(lines) > _DIFF_LINES else []
-        yield fenced("\n".join(lines[:_DIFF_LINES] + cut), "diff", width)
+        yield fenced(_differing(old, new, left, right), "diff", width)
         return
     for text, found in names.items():
         yield f"{' and '.join(found).capitalize()}:"
         yield fenced(text, width=width)
     if "replayed" not in told and turn["replayed"] is not None and not turn["replayed"].get("same"):
         yield "Replayed: nothing."
+
+
+def _differing(old: str, new: str, left: str, right: str) -> str:
+    lines = list(difflib.unified_diff(old.split("\n"), new.split("\n"), left, right, lineterm=""))
+    cut = [f"... {len(lines) - _DIFF_LINES:,} more lines"] if len(lines) > _DIFF_LINES else []
+    return "\n".join(lines[:_DIFF_LINES] + cut)
 
 
 def _bare(error: Any) -> Any:
