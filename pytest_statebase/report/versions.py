@@ -8,12 +8,18 @@ from typing import Any
 
 
 def state_at(row: Mapping[str, Any], version: int | None) -> Any:
-    """The recorded state of a version of a row that `timeline_row` filled; None where the row does not tell it."""
+    """The recorded state of a version of a row that `timeline_row` filled; None where the row does not tell it.
+
+    A value that was masked or cut may no longer hold what changed in it: then nothing is known of the state.
+    """
     state: Any = None
-    for number, told in enumerate(row.get("versions", ())):
-        state = deepcopy(told.get("state")) if number == 0 else _patched(state, told.get("patch", ()))
-        if told["v"] == version:
-            return state
+    try:
+        for number, told in enumerate(row.get("versions", ())):
+            state = deepcopy(told.get("state")) if number == 0 else _patched(state, told.get("patch", ()))
+            if told["v"] == version:
+                return state
+    except (KeyError, IndexError, TypeError):
+        return None
     return None
 
 

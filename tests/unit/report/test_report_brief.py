@@ -194,6 +194,13 @@ def test_the_state_of_each_version_is_found_again() -> None:
     assert state_at({}, 0) is None
 
 
+@pytest.mark.parametrize("patch", [[["key", "a"], 1], [["key", "a"]], [["none", "a"], 1], [["list", 7, "a"], 1]])
+def test_of_a_masked_value_nothing_is_known_further(patch: list[Any]) -> None:
+    made = {"versions": [{"v": 0, "state": {"key": "[redacted]", "list": []}}, {"v": 1, "patch": [patch]}]}
+    assert state_at(made, 0) == {"key": "[redacted]", "list": []}
+    assert state_at(made, 1) is None
+
+
 def test_the_state_before_the_turn_is_told() -> None:
     made = row(still_failing())
     made["versions"] = [{"v": 0, "turn": None, "state": {"order": "1047"}}]
