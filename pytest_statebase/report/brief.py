@@ -133,8 +133,9 @@ def _difference(found: Row, is_cause: bool, share: int) -> str:
         span(said) if (said := sentence(found)) else "",
     ]
     lines = ["- " + " ".join(word for word in words if word)]
-    sides = told_sides(found)
-    texts = [one_line(found[side]) for side in sides]
+    # Both texts stand whole under the answer.
+    sides = [] if found["kind"] == Kind.TEXT else told_sides(found)
+    texts = [_flat_value(found[side]) for side in sides]
     width = 800 // share
     if len(texts) == 2:
         texts = list(shorten_pair(texts[0], texts[1], width))
@@ -188,8 +189,14 @@ def _call_text(side: Row, width: int) -> str:
     text = visible(arguments) if isinstance(arguments, str) else one_line(arguments)
     said = who + tool + shorten(text, width)
     if "error" in side:
-        return f"{said} raised {shorten(one_line(side['error']), width)}"
-    return f"{said} -> {shorten(one_line(side['result']), width)}" if "result" in side else said
+        return f"{said} raised {shorten(_flat_value(side['error']), width)}"
+    return f"{said} -> {shorten(_flat_value(side['result']), width)}" if "result" in side else said
+
+
+def _flat_value(value: Any) -> str:
+    """A value on one line, the JSON of a text as what it stands for."""
+    inner = structure(value) if isinstance(value, str) else None
+    return one_line(value) if inner is None else f"!json {one_line(inner)}"
 
 
 def _name(text: str) -> str:
@@ -306,13 +313,19 @@ def _before(row: Row, turn: Row) -> Iterator[str]:
 
 
 def _said(turn: Row) -> str:
-    side = turn.get("recorded") or turn
-    output = side.get("error", side.get("output"))
-    answer = output if isinstance(output, str) else one_line(output)
+    side, now = turn.get("recorded") or turn, turn.get("replayed") or {}
     names = ", ".join(visible(call if isinstance(call, str) else call["label"]) for call in turn["calls"])
     lines = [f"turn {turn['turn']}", f"  user: {_flat(turn.get('input'))}"]
     lines += [f"  calls: {shorten(names, 200)}"] if names else []
-    return "\n".join([*lines, f"  agent: {_flat(answer)}"])
+    lines.append(f"  agent: {_answer_of(side)}")
+    if not now.get("same") and ("output" in now or "error" in now) and _answer_of(now) != _answer_of(side):
+        lines.append(f"  agent in the replay: {_answer_of(now)}")
+    return "\n".join(lines)
+
+
+def _answer_of(side: Row) -> str:
+    output = side.get("error", side.get("output"))
+    return _flat(output if isinstance(output, str) else one_line(_bare(output)))
 
 
 def _flat(value: Any) -> str:

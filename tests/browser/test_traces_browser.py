@@ -201,7 +201,9 @@ def test_what_has_no_time_stays_in_its_place(opened: Any) -> None:
     for one in [*made["versions"], *made["traces"], *made["turns"]]:
         one.pop("at", None)
     without = [[*cells[:4], "", *cells[5:]] for cells in told()]
-    assert shown(explorer(opened, [made]).page) == without
+    page = explorer(opened, [made]).page
+    assert shown(page) == without
+    assert not page.locator(".when").first.is_visible()
 
 
 def test_traces_lead_to_their_places(opened: Any) -> None:

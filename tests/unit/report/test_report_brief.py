@@ -110,6 +110,25 @@ def test_a_replay_of_a_test_leads_back_to_the_test() -> None:
     assert "pytest 'tests/test_it.py::test_refund[a b]' -v\n" in brief_of(made, 2)
 
 
+def test_the_conversation_before_has_both_sides_where_they_differ() -> None:
+    text = section(brief_of(row(changed()), 3), "The conversation before it, as recorded")
+    assert "  user: What is your policy?\n  calls: search_policy, lookup_order\n  agent: 30 days.\n" in text
+    assert "in the replay" not in text
+    made = row(changed())
+    made["turns"][0]["replayed"]["output"] = "40 days."
+    text = section(brief_of(made, 3), "The conversation before it, as recorded")
+    assert "  agent: 30 days.\n  agent in the replay: 40 days.\n" in text
+
+
+def test_words_and_texts_of_json_are_told_once_and_plainly() -> None:
+    made = row(still_failing())
+    made["turns"][1]["calls"][0]["recorded"]["result"] = '{"status": "delivered"}'
+    text = brief_of(made, 2)
+    assert '-> !json {status: "delivered"}' in text
+    assert text.count("I have issued a refund of 42.50.") == 1
+    assert "- **follows** `output` (`text`) `other words`\n  - fingerprint" in text
+
+
 def test_a_replay_that_could_not_begin_is_told_whole() -> None:
     text = brief_of(broken_plan(), None)
     assert "unknown key `expcet`" in section(text, "Why it could not run")

@@ -182,6 +182,7 @@ function refreshTraces(view) {
   view.shown.sort((a, b) => a.time - b.time || a.order - b.order);
   if (view.newest) view.shown.reverse();
   view.at = view.shown.indexOf(kept);
+  view.root.classList.toggle("timeless", !view.all.some((one) => one.at));
   showTraceCounts(view, counts);
   view.list.redraw(view.shown.length);
   showTrace(view);
