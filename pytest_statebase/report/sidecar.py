@@ -98,11 +98,12 @@ def _pages(rows: Sequence[Row]) -> Iterator[_Page]:
 
 
 def _chosen(rows: Sequence[Row], pages: Sequence[_Page]) -> list[_Page]:
-    """Those that get a file: one of each cause before others of the same."""
+    """Those that get a file: one of each cause first, then one of each session, then others of the same."""
     if len(pages) <= _FILES:
         return list(pages)
     firsts = {page.name for _, found in _by_reason(rows, pages) for page in found[:1]}
-    order = sorted(pages, key=lambda page: page.name not in firsts)
+    sessions = {page.anchor: page.name for page in reversed(pages)}
+    order = sorted(pages, key=lambda page: (page.name not in firsts, page.name != sessions[page.anchor]))
     names = {page.name for page in order[:_FILES]}
     return [page for page in pages if page.name in names]
 

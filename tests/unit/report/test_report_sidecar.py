@@ -64,6 +64,20 @@ def test_what_is_left_out_is_told_and_every_cause_has_a_file(tmp_path: Path, mon
     assert "4 more have no file" in files["index.md"]
 
 
+def test_every_session_has_a_file_before_one_has_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_statebase.report.sidecar._FILES", 3)
+    rows = [named(number) for number in range(3)]
+    for made in rows:
+        made["turns"] += [made["turns"][1] | {"turn": number} for number in (3, 4)]
+    names = sorted(written(tmp_path, rows))
+    assert [re.sub("-[0-9a-f]{10}-", " ", name) for name in names] == [
+        "f0 turn-2.md",
+        "f1 turn-2.md",
+        "f2 turn-2.md",
+        "index.md",
+    ]
+
+
 def test_files_of_earlier_runs_go_and_strangers_stay(tmp_path: Path) -> None:
     first = written(tmp_path, all_rows())
     old = next(name for name in first if name.startswith("refund-"))
