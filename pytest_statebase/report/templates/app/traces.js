@@ -61,24 +61,27 @@ function tracedSessions(view) {
 // Unpack the sessions one by one while the page stays usable; what was read is shown as it comes.
 async function readTraces(view) {
   const sessions = tracedSessions(view);
-  const add = (summary) => view.all.push(...TRACES_READ.get(summary.id));
+  const show = () => {
+    view.all.sort((a, b) => a.time - b.time || a.order - b.order);
+    refreshTraces(view);
+  };
   let painted = performance.now();
   const rest = breather();
   view.progress.hidden = sessions.every((one) => TRACES_READ.has(one.id));
   for (const [done, summary] of sessions.entries()) {
     if (!TRACES_READ.has(summary.id)) TRACES_READ.set(summary.id, await readTracesOf(summary, rest));
     if (!view.root.isConnected) return;
-    add(summary);
+    view.all.push(...TRACES_READ.get(summary.id));
     await rest();
     if (performance.now() - painted > 400) {
       view.progress.value = (done + 1) / sessions.length;
-      refreshTraces(view);
+      show();
       painted = performance.now();
     }
   }
   view.progress.hidden = true;
   view.done = true;
-  refreshTraces(view);
+  show();
 }
 
 // Gives way to the page after every few milliseconds of work.
@@ -168,7 +171,8 @@ function chooseTraces(view, chosen) {
 // The traces that fit, in order, and how many there would be of each action and actor.
 function refreshTraces(view) {
   const kept = view.shown[view.at];
-  const words = searchedWords(view);
+  const words = view.text.toLowerCase().split(/\s+/).filter(Boolean);
+  view.pattern = words.length ? anyOf(words) : null;
   const counts = { actions: new Map(), actors: new Map() };
   view.shown = view.all.filter((one) => {
     if (words.length) one.text ??= `${one.why || ""}\n${one.what || ""}`.toLowerCase();
@@ -179,7 +183,6 @@ function refreshTraces(view) {
     counts.actors.set(actor, (counts.actors.get(actor) || 0) + fits[0]);
     return fits[0] && fits[1];
   });
-  view.shown.sort((a, b) => a.time - b.time || a.order - b.order);
   if (view.newest) view.shown.reverse();
   view.at = view.shown.indexOf(kept);
   view.root.classList.toggle("timeless", !view.all.some((one) => one.at));
@@ -238,12 +241,11 @@ function becauseOf(view, one) {
 
 // A text in parts, what was searched marked.
 function foundWords(view, text) {
-  const words = searchedWords(view).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  if (!words.length) return text;
-  return String(text).split(new RegExp(`(${words.join("|")})`, "i")).map((part, i) => (i % 2 ? h("mark", null, part) : part));
+  if (!view.pattern) return text;
+  return String(text).split(view.pattern).map((part, i) => (i % 2 ? h("mark", null, part) : part));
 }
 
-const searchedWords = (view) => view.text.toLowerCase().split(/\s+/).filter(Boolean);
+const anyOf = (words) => new RegExp(`(${words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})`, "i");
 const flatText = (text) => String(text || "").slice(0, 300).replace(/[ \n\r\t]+/g, " ");
 
 // `2026-11-30 02:30:31`, of a time that reads so.
