@@ -116,9 +116,29 @@ def test_a_baseline_stands_between_production_and_now(opened: Any) -> None:
     output = panel.locator(".part", has=panel.page.get_by_role("heading", name="Output"))
     assert texts(output.locator(".who")) == ["production", "accepted", "now"]
     assert texts(output.locator("ins")) == ["and another one of 2.50"]
+    panel.get_by_role("button", name="Unified").click()
+    assert texts(output.locator(".who")) == ["production", "accepted → now"]
+    panel.get_by_role("button", name="Side by side").click()
     state = panel.locator("details.part", has=panel.page.get_by_role("heading", name="State at"))
     amount = state.locator('tr[data-path="state.amount"]')
     assert texts(amount.locator("td > :not(.who)")) == ["42.5", "40", '!decimal "42.50"']
+
+
+def test_where_now_is_as_accepted_it_is_set_beside_production(opened: Any) -> None:
+    made = row(still_failing())
+    turn = made["turns"][1]
+    turn["divergences"] = []
+    turn["accepted"] = {key: turn["replayed"][key] for key in ("output", "state")}
+    panel = panel_of(opened, made, 2)
+    output = panel.locator(".part", has=panel.page.get_by_role("heading", name="Output"))
+    assert texts(output.locator("del")) == ["42.50"]
+    assert texts(output.locator("ins")) == ["40.00 and another one of 2.50"]
+    assert texts(panel.locator("details.part > summary")) == [
+        "State at the turn’s end as accepted",
+        "Reasoning of one side",
+    ]
+    panel.get_by_role("button", name="Unified").click()
+    assert texts(output.locator(".who")) == ["production → now"]
 
 
 def test_a_turn_as_recorded_has_one_side(opened: Any) -> None:

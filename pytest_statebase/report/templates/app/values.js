@@ -334,18 +334,21 @@ function unifiedLeaf(values, told, path) {
     h("span.sign", null, at === values.length - 1 ? "+" : "−", h("span.sr", null, told.sides[at].name)), sideLeaf(values, at, path)));
 }
 
-// Texts beside each other, or in one with what went and what came.
+// Texts beside each other, or in one with what went and what came. The last one is set beside the one before, or before that one where
+// these two are equal.
 function textSides(sides, options = {}) {
-  const there = sides.filter((side) => side.value !== undefined);
-  if (there.length === sides.length && allSame(sides.map((side) => side.value))) return h("div.texts", null, textSide({ ...sides[0], name: sides.length > 1 ? "all sides" : sides[0].name }, null));
-  const [old, fresh] = sides.slice(-2);
-  if (options.unified && old.value !== undefined && fresh.value !== undefined) {
-    return h("div.texts.one", null, textSide({ ...fresh, cls: null, name: `${old.name} → ${fresh.name}` }, unified(textOf(old.value), textOf(fresh.value))));
-  }
-  const parts = old.value === undefined || fresh.value === undefined ? null : wordDiff(textOf(old.value), textOf(fresh.value));
+  if (allSame(valuesOf(sides))) return h("div.texts", null, textSide({ ...sides[0], name: sides.map((side) => side.name).join(" and ") }, null));
   const last = sides.length - 1;
-  return h("div.texts", { class: options.unified ? null : "wide" }, sides.map((side, at) =>
-    textSide(side, parts && at >= last - 1 ? marked(parts[at - last + 1], at === last ? "ins" : "del") : null)));
+  const base = last > 1 && same(sides[last - 1].value, sides[last].value) ? last - 2 : last - 1;
+  const [old, fresh] = [sides[base], sides[last]];
+  const both = old.value !== undefined && fresh.value !== undefined;
+  if (options.unified && both) {
+    const others = sides.filter((side, at) => at < base && side.value !== undefined);
+    return h("div.texts.one", null, others.map((side) => textSide(side, null)), textSide({ ...fresh, cls: null, name: `${old.name} → ${fresh.name}` }, unified(textOf(old.value), textOf(fresh.value))));
+  }
+  const parts = both && wordDiff(textOf(old.value), textOf(fresh.value));
+  const marks = (at) => parts && (at === base ? marked(parts[0], "del") : at === last ? marked(parts[1], "ins") : null);
+  return h("div.texts", { class: options.unified ? null : "wide" }, sides.map((side, at) => textSide(side, marks(at))));
 }
 
 const textOf = (value) => (isCut(value) ? value["!cut"].head : typeof value === "string" ? value : oneLine(value));
