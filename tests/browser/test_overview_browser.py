@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pages import checked
 from report_data import MARKUP, all_rows, clean, hostile, row, still_failing
 
 from pytest_statebase.report.against import Against
@@ -86,6 +87,25 @@ def test_a_fingerprint_finds_the_sessions_of_a_cause(opened: Any) -> None:
     cause = causes(all_rows())[0]
     assert set(search(page, next(iter(cause.prints)))) == {short_name(one) for one, _ in cause.rows}
     assert len(listed(page)) == 2
+
+
+@pytest.mark.parametrize(
+    "typed, offered",
+    [
+        ("o", ["owner:"]),
+        ("parcel -verd", ["parcel -verdict:"]),
+        ("-verdict:un", ["-verdict:unchanged", "-verdict:unrecorded", "-verdict:unproven"]),
+        ("tool:iss", ['tool:"issue_refund"']),
+        ('owner:"pay', ['owner:"payments-team"']),
+        ("colour:r", []),
+    ],
+)
+def test_what_could_follow_is_offered(opened: Any, typed: str, offered: list[str]) -> None:
+    page = opened(all_rows()).page
+    search(page, typed)
+    assert sorted(page.evaluate("[...document.querySelectorAll('#offers option')].map(one => one.value)")) == sorted(
+        offered
+    )
 
 
 def test_counts_of_groups_and_verdicts_filter(opened: Any) -> None:
@@ -286,7 +306,23 @@ def test_nothing_is_wider_than_the_window(opened: Any, width: int, scheme: str) 
     page.evaluate("document.querySelectorAll('#app details').forEach(d => d.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     bars = "[...document.querySelectorAll('.rows > li')].every(e => e.scrollHeight <= e.clientHeight + 1)"
+    assert page.locator(".row").count() > 10
     assert page.evaluate(bars), "what a row says fits into it"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_what_is_chosen_has_no_fault(opened: Any, axe: str, scheme: str, width: int) -> None:
+    rows = all_rows()
+    against = Against("base.jsonl", [rows[0], rows[2]], [rows[6]], [rows[1], rows[3]], [rows[7]], [row(clean("gone"))])
+    view = {"color_scheme": scheme, "viewport": {"width": width, "height": 2400}}
+    page = opened(rows, beside={"against": against}, **view).page
+    search(page, 'group:fail verdict:changed base:newly-failing cause:"replaced tools.search_policy"')
+    page.evaluate("document.querySelectorAll('#app details').forEach(one => { one.open = true; })")
+    assert page.get_by_role("button", pressed=True).count() == 4
+    assert checked(page, axe) == []
+    search(page, "nothing of this sort")
+    assert checked(page, axe) == []
 
 
 def test_numbers_are_folded_where_there_is_no_room_beside_the_list(opened: Any) -> None:
