@@ -39,5 +39,9 @@ def commands(config: pytest.Config, made: Run) -> list[str]:
     if os.environ.get("GITHUB_ACTIONS") != "true" or not config.getini("statebase_annotations"):
         return []
     from .report.annotations import annotation_lines
+    from .report.joblog import printable
 
-    return annotation_lines(made, config.rootpath)
+    try:
+        return annotation_lines(made, config.rootpath)
+    except Exception as error:  # as above
+        return [printable(f"statebase: failures could not be annotated: {error}")]

@@ -103,7 +103,6 @@ function causesCard(causes, filter) {
     rest.length ? onOpening(plural(rest.length, "more cause"), () => h("ul", null, rest.map((cause) => causeItem(cause, filter)))) : null);
 }
 
-const signOf = (slug) => h("span.sign", { "aria-hidden": "true" }, SIGNS[slug]);
 const leftOut = (count) => (count ? h("li.dim", null, "and ", number(count), " more") : null);
 
 // What is made when it is opened.

@@ -5,8 +5,6 @@ const RUN_TIME = { day: "numeric", month: "short", hour: "2-digit", minute: "2-d
 const runTime = (at) => new Date(at).toLocaleString("en-GB", RUN_TIME).replace(",", "");
 const millis = (value) => value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 1 : 0 }) + " ms";
 
-const signOf = (slug) => h("span.sign", { "aria-hidden": "true" }, SIGNS[slug]);
-
 // The panel, or null where nothing was measured.
 function trendPanel() {
   const { metrics, trend, groups } = store.index;
