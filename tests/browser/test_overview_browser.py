@@ -90,7 +90,7 @@ def test_a_fingerprint_finds_the_sessions_of_a_cause(opened: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "typed, offered",
+    ("typed", "offered"),
     [
         ("o", ["owner:"]),
         ("parcel -verd", ["parcel -verdict:"]),
