@@ -278,6 +278,18 @@ def test_stopping_early_with_workers(project: Project, flag: str) -> None:
     assert (project.path / "page.html").exists()
 
 
+def test_an_interrupted_run_says_what_did_not_run(project: Project) -> None:
+    for name in "abc":
+        project.cassette(name, session=f"sess_{name}")
+    (project.path / "stop.py").write_text(
+        "def agent(session_id, user_input):\n    if 'sess_b' in session_id: raise KeyboardInterrupt\n    return 'x'\n"
+    )
+    result = project.run(*OUTPUTS[::2], "-Wdefault", agent="stop:agent")
+    assert result.ret == 2
+    assert [row.get("unfinished", False) for row in project.results()] == [False, True, True]
+    assert "did not finish" in (project.path / "page.html").read_text(encoding="utf-8")
+
+
 def against(project: Project, *args: str, agent: str = "toy:MissingCall") -> str:
     result = project.run("--statebase-base-results=base.jsonl", *args, agent=agent)
     [line] = [line for line in result.stdout.lines if line.startswith("against base")]
