@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from .limits import short_words
 from .pagedata import page_data
 from .results import replace_file
 from .view import anchors_of, build_view
@@ -71,6 +72,7 @@ def render_html(made: Run, *, folder: str | None = None) -> str:
     folder: where style sheet and scripts lie beside the page; None where they stand in it.
     """
     anchors = anchors_of(made.rows)
+    made = replace(made, rows=[short_words(row) for row in made.rows])
     view = build_view(made, anchors)
     template = _environment().get_template("report.html.j2")
     page = template.render(

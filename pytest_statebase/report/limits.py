@@ -7,11 +7,13 @@ from typing import Any
 
 from .jsonsafe import VALUE_LIMIT
 from .rows import Row
-from .show import one_line, tag_of
+from .show import one_line, shorten, tag_of
 
 _PAGE = 24_000_000
 """Characters of JSON of all sessions together, before they are packed."""
 _LEAST = 200
+_WORDS = 2_000
+"""Characters of a name, a path or a reason: browsers take minutes to lay out many words of a hundred thousand."""
 
 
 def value_limit(rows: Sequence[Row]) -> int:
@@ -99,3 +101,19 @@ def cut_value(value: Any, limit: int) -> Any:
         return {"!cut": {**value["!cut"], "head": value["!cut"]["head"][:limit]}}
     text = value if isinstance(value, str) else one_line(value)
     return value if len(text) <= limit else {"!cut": {"head": text[:limit], "size": len(text)}}
+
+
+_VALUES = frozenset(("input", "output", "state", "memory", "arguments", "result", "error", "reasoning", "patch"))
+_VALUES |= {"about", "requests"}
+
+
+def short_words(part: Any) -> Any:
+    """A row, or a part of it, with texts that are no recorded values (names, paths, reasons) in 2,000 characters."""
+    if isinstance(part, str):
+        return part if len(part) <= _WORDS else shorten(part, _WORDS)
+    if isinstance(part, list):
+        return [short_words(one) for one in part]
+    if isinstance(part, dict):
+        kept = _SIDES if "facet" in part else _VALUES
+        return {key: value if key in kept else short_words(value) for key, value in part.items()}
+    return part

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from report_data import MARKUP, UNSEEN, all_rows, hostile
 
+from pytest_statebase.report.jsonsafe import VALUE_LIMIT
 from pytest_statebase.report.show import visible
 from pytest_statebase.report.view import anchors_of
 
@@ -26,17 +27,32 @@ WORDS = [
 ]
 
 
-def poisoned(value: Any, word: str) -> Any:
-    """The value with every text in it prolonged, but where the row's own words stand."""
+def poisoned(value: Any, word: str, key: str = "") -> Any:
+    """The value with every text in it prolonged, but where the row's own words stand; values as much as a row holds."""
     if isinstance(value, dict):
-        return {key: found if key in OWN else poisoned(found, word) for key, found in value.items()}
+        return {name: found if name in OWN else poisoned(found, word, name) for name, found in value.items()}
     if isinstance(value, list):
-        return [poisoned(found, word) for found in value]
-    return f"{value} {word}" if isinstance(value, str) else value
+        return [poisoned(found, word, key) for found in value]
+    return f"{value} {word[: None if key in NAMES else VALUE_LIMIT]}" if isinstance(value, str) else value
 
 
 OWN = {"verdict", "verdicts", "outcome", "facet", "kind", "mode", "fork", "action", "source", "role", "type"}
+OWN |= {"fingerprint", "follows"}
 """Fields whose words are the package's own."""
+NAMES = {
+    "cassette",
+    "session",
+    "title",
+    "agent",
+    "owner",
+    "failure",
+    "reason",
+    "label",
+    "tool",
+    "path",
+    "detail",
+    "nodeid",
+}
 
 NOT_OURS = """
 [...document.querySelectorAll('*')].flatMap(element => element.getAttributeNames().filter(name => {

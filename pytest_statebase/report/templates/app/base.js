@@ -69,10 +69,10 @@ const plural = (count, word) => number(count) + " " + word + (count === 1 ? "" :
 // How groups and verdicts look and read: always a word and a sign, never a colour alone.
 const SIGNS = { fail: "✕", norun: "⊘", review: "◆", ok: "✓" };
 
-const signOf = (slug) => h("span.sign", { "aria-hidden": "true" }, SIGNS[slug]);
+const signOf = (slug) => h("span.sign", { "aria-hidden": "true" }, SIGNS[slug] || "•");
 
 function chip(text, slug) {
-  return h("span.chip", { class: slug }, h("span.sign", { "aria-hidden": "true" }, SIGNS[slug] || "•"), " ", text);
+  return h("span.chip", { class: slug }, signOf(slug), " ", text);
 }
 
 // ---- data ----
