@@ -87,7 +87,7 @@ function bar() {
   ];
 }
 
-const runWords = (facts) => [facts.agent, (facts.started || "").replace(/T(\d\d:\d\d).*Z$/, " $1 UTC")].filter(Boolean).join(" · ") || "This run";
+const runWords = (facts) => [facts.agent, (facts.started || "").replace(/T(\d\d:\d\d).*(?:Z|\+00:00)$/, " $1 UTC")].filter(Boolean).join(" · ") || "This run";
 
 function logo() {
   return svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true", class: "logo" },

@@ -94,7 +94,7 @@ function stage(page) {
     markCall(page);
   };
   const { rail, steps, state, turn } = page.parts;
-  return [rail, h("div.looking", { class: page.row.versions ? null : "bare" }, h("nav.steps", { "aria-label": "Steps" }, steps), state), stateHistory(page), turn];
+  return [rail, h("div.looking", { class: page.row.versions ? null : "bare" }, h("nav.steps", { "aria-label": "Steps" }, steps), state), turn, stateHistory(page)];
 }
 
 // What the address names; else the first turn that fails, else the first that is replayed.
