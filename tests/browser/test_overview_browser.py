@@ -282,6 +282,18 @@ def test_all_of_many_are_reached_while_few_are_there(opened: Any) -> None:
     assert len(listed(page)) == 11
 
 
+def test_the_list_is_there_wherever_it_moves(opened: Any) -> None:
+    rows = many(60, failing=30)
+    for index, one in enumerate(rows[:30]):
+        one["turns"][1]["divergences"][0]["path"] = f"tools.issue_refund.arguments.a{index}"
+    page = opened(rows, viewport={"width": 1280, "height": 600}).page
+    more = page.get_by_text("25 more causes")
+    more.click()
+    page.locator(".row").first.wait_for(state="detached")
+    more.click()
+    page.locator(".row").first.wait_for()
+
+
 def test_hostile_names_filter_as_they_are(opened: Any) -> None:
     made = opened([*all_rows(), hostile()])
     page = made.page
@@ -306,7 +318,8 @@ def test_nothing_is_wider_than_the_window(opened: Any, width: int, scheme: str) 
     page.evaluate("document.querySelectorAll('#app details').forEach(d => d.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     bars = "[...document.querySelectorAll('.rows > li')].every(e => e.scrollHeight <= e.clientHeight + 1)"
-    assert page.locator(".row").count() > 10
+    page.evaluate("document.querySelector('.rows').scrollIntoView()")
+    page.locator(".row").nth(8).wait_for()
     assert page.evaluate(bars), "what a row says fits into it"
 
 

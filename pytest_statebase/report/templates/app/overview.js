@@ -339,6 +339,8 @@ function sessionList() {
     window.addEventListener("scroll", frame, { signal, passive: true });
     window.addEventListener("resize", frame, { signal });
     narrowPage.addEventListener("change", again, { signal });
+    // What is folded above moves the list.
+    document.addEventListener("toggle", frame, { signal, capture: true });
     paint();
   };
   return box;
