@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -36,6 +36,11 @@ class Against:
     def failing(self) -> list[Row]:
         """What fails and did not before: newly failing, or new and failing."""
         return [*self.newly_failing, *(row for row in self.new if not _passes(row))]
+
+    def of_rows(self, changed: Callable[[Row], Row]) -> Against:
+        """The same with other rows in the place of these."""
+        lists = (self.newly_failing, self.newly_passing, self.still_failing, self.new, self.removed, self.unknown)
+        return Against(self.path, *([changed(row) for row in rows] for rows in lists))
 
 
 def compared_with(path: Path, rows: Sequence[Row], *, whole: bool = True) -> Against:

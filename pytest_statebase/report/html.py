@@ -72,7 +72,7 @@ def render_html(made: Run, *, folder: str | None = None) -> str:
     folder: where style sheet and scripts lie beside the page; None where they stand in it.
     """
     anchors = anchors_of(made.rows)
-    made = replace(made, rows=[short_words(row) for row in made.rows])
+    made = _short(made)
     view = build_view(made, anchors)
     template = _environment().get_template("report.html.j2")
     page = template.render(
@@ -82,6 +82,13 @@ def render_html(made: Run, *, folder: str | None = None) -> str:
         policy=_policy(folder),
     )
     return page.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _short(made: Run) -> Run:
+    """The run with short words in its rows; those beside the base's results are the same ones."""
+    short = {id(row): short_words(row) for row in made.rows}
+    against = made.against and made.against.of_rows(lambda row: short.get(id(row)) or short_words(row))
+    return replace(made, rows=[short[id(row)] for row in made.rows], against=against)
 
 
 def write_html(path: str | Path, made: Run, assets: Literal["inline", "external"] = "inline") -> None:
