@@ -25,7 +25,7 @@ def write_job_summary(config: pytest.Config, made: Run) -> str | None:
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if not path or not config.getini("statebase_job_summary"):
         return None
-    from .report.summary import append_job_summary
+    from .report.prose.summary import append_job_summary
 
     try:
         has_room = append_job_summary(Path(path), made)
@@ -38,8 +38,8 @@ def commands(config: pytest.Config, made: Run) -> list[str]:
     """Annotations as lines for the log of a GitHub job; none elsewhere."""
     if os.environ.get("GITHUB_ACTIONS") != "true" or not config.getini("statebase_annotations"):
         return []
-    from .report.annotations import annotation_lines
-    from .report.joblog import printable
+    from .report.ci.annotations import annotation_lines
+    from .report.ci.joblog import printable
 
     try:
         return annotation_lines(made, config.rootpath)

@@ -20,7 +20,7 @@ from .errors import OptionError
 from .ledger import Ledger
 from .plugin_marker import sessions_of
 from .plugin_settings import settings_of
-from .report.joblog import printable
+from .report.ci.joblog import printable
 from .statebase import LocalClient
 from .wire.intercept import intercepted
 

@@ -16,7 +16,7 @@ from .cassette import Cassette, load_cassette
 from .errors import StatebaseError
 from .plugin_settings import ROWS, Settings, settings_of
 from .plugin_stuck import stop_when_stuck
-from .report.joblog import printable
+from .report.ci.joblog import printable
 
 if TYPE_CHECKING:
     from .cassette.plan import ReplaySpec

@@ -15,7 +15,7 @@ import pytest
 
 from .plugin_ci import commands, write_job_summary
 from .plugin_settings import BUDGET, ROWS, SUFFIX, Settings
-from .report.joblog import printable
+from .report.ci.joblog import printable
 
 if TYPE_CHECKING:
     from .report.runs import Run
@@ -73,7 +73,7 @@ class Results:
         """What JUnit's XML says of an item besides its failure: it is read off the last report of the item."""
         if not self.config.getoption("xmlpath", None):
             return
-        from .report.junit import links_of, properties_of
+        from .report.ci.junit import links_of, properties_of
 
         outputs = self.settings.outputs
         where = outputs.url or (_shown(outputs.report, self.config.invocation_params.dir) if outputs.report else "")

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import pytest
 
-from .report.joblog import printable
+from .report.ci.joblog import printable
 
 RESULTS = "statebase-results"
 

@@ -159,19 +159,19 @@ def _write(outputs: Outputs, merged: Merged) -> tuple[Run, bool]:
 
 def _say_lines(lines: Iterable[Line]) -> None:
     """Lines that may go to the log of a CI job, which finds no command of its own in them."""
-    from ..report.joblog import printable
+    from ..report.ci.joblog import printable
 
     say_lines([[(printable(text), style) for text, style in line] for line in lines])
 
 
 def _warn(text: str) -> None:
-    from ..report.joblog import printable
+    from ..report.ci.joblog import printable
 
     warn(printable(text))
 
 
 def _add_summary(page: Path, made: Run) -> bool:
-    from ..report.summary import append_job_summary
+    from ..report.prose.summary import append_job_summary
 
     try:
         if append_job_summary(page, made):
@@ -183,7 +183,7 @@ def _add_summary(page: Path, made: Run) -> bool:
 
 
 def _annotate(made: Run, root: Path) -> None:
-    from ..report.annotations import annotation_lines
+    from ..report.ci.annotations import annotation_lines
 
     for line in annotation_lines(made, root):
         say(line)

@@ -20,9 +20,9 @@ from ..errors import FileError
 from .grouping import Totals, totals
 from .jsonsafe import short_text
 from .measures import REPLAY_MEASURES, duration, sample_of_row
+from .page.viewmodel import SLUGS
 from .results import dump_row, replay_key
 from .times import parse_time
-from .viewmodel import SLUGS
 
 if TYPE_CHECKING:
     from .rows import Row

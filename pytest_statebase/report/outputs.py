@@ -131,25 +131,25 @@ def _results(path: Path, made: Run) -> None:
 
 
 def _report(path: Path, made: Run, assets: Assets) -> None:
-    from .html import write_html
+    from .page.html import write_html
 
     write_html(path, made, assets)
 
 
 def _summary(path: Path, made: Run) -> None:
-    from .summary import write_summary
+    from .prose.summary import write_summary
 
     write_summary(path, made)
 
 
 def _sidecar(path: Path, made: Run) -> None:
-    from .sidecar import write_sidecar
+    from .prose.sidecar import write_sidecar
 
     write_sidecar(path, made)
 
 
 def _junit(path: Path, made: Run, page: Path | None) -> None:
-    from .junit import write_junit
+    from .ci.junit import write_junit
 
     write_junit(path, made, page)
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "report"))
 from report_data import RUN, result, row, still_failing, turn_of, unchanged
 
 from pytest_statebase.ledger import ToolCalled
-from pytest_statebase.report.html import render_html, write_html
+from pytest_statebase.report.page.html import render_html, write_html
 from pytest_statebase.report.runs import Run
 
 WORDS = ["order", "refund", "parcel", "address", "change", "please", "thank", "you", "delivered", "invoice", "wrong"]

@@ -89,7 +89,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
     ) -> Opened:
         from report_data import RUN
 
-        from pytest_statebase.report.html import write_html
+        from pytest_statebase.report.page.html import write_html
         from pytest_statebase.report.runs import Run
 
         path = tmp_path / "report.html"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from report_data import all_rows, row, told
 
-from pytest_statebase.report.view import anchors_of
+from pytest_statebase.report.page.view import anchors_of
 
 
 def missing(what: str) -> None:

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
+from pytest_statebase.report.page.view import anchors_of
 from pytest_statebase.report.results import read_results
-from pytest_statebase.report.view import anchors_of
 
 SIZES = {"wide": (1440, 900), "narrow": (390, 844)}
 

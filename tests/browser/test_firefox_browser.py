@@ -16,7 +16,7 @@ import pytest
 from pages import anchor, missing
 from report_data import RUN, all_rows, hostile
 
-from pytest_statebase.report.html import write_html
+from pytest_statebase.report.page.html import write_html
 from pytest_statebase.report.runs import Run
 
 SESSION = f"#{anchor('refund')}"

@@ -9,8 +9,8 @@ import pytest
 from report_data import MARKUP, UNSEEN, all_rows, hostile
 
 from pytest_statebase.report.jsonsafe import VALUE_LIMIT
+from pytest_statebase.report.page.view import anchors_of
 from pytest_statebase.report.show import visible
-from pytest_statebase.report.view import anchors_of
 
 WORDS = [
     MARKUP,

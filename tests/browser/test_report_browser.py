@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from report_data import MARKUP, RUN, all_rows, clean, hostile, row, still_failing
 
+from pytest_statebase.report.page.view import anchors_of, build_view
 from pytest_statebase.report.results import Row
 from pytest_statebase.report.runs import Run
 from pytest_statebase.report.show import visible
-from pytest_statebase.report.view import anchors_of, build_view
 
 ALL_ATTRIBUTES = "[...new Set([...document.querySelectorAll('*')].flatMap(e => e.getAttributeNames()))]"
 

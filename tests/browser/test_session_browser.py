@@ -25,9 +25,9 @@ from report_data import (
 )
 
 from pytest_statebase.ledger import Ledger, SessionCreated, StateUpdated, TurnAdded, TurnStarted
+from pytest_statebase.report.page.view import anchors_of
 from pytest_statebase.report.results import Row
 from pytest_statebase.report.show import visible
-from pytest_statebase.report.view import anchors_of
 from tests.plugin.conftest import Project
 
 if TYPE_CHECKING:

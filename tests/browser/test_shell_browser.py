@@ -10,7 +10,7 @@ import pytest
 from pages import anchor
 from report_data import RUN, all_rows, clean, row
 
-from pytest_statebase.report.html import write_html
+from pytest_statebase.report.page.html import write_html
 from pytest_statebase.report.runs import Run
 
 HEADING = "document.activeElement === document.querySelector('#app h1')"

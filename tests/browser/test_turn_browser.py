@@ -44,9 +44,9 @@ from pytest_statebase.compare.model import (
     Verdict,
 )
 from pytest_statebase.ledger import ToolCalled
+from pytest_statebase.report.page.view import anchors_of
 from pytest_statebase.report.results import Row, result_to_row
 from pytest_statebase.report.show import one_line, visible
-from pytest_statebase.report.view import anchors_of
 from pytest_statebase.wire.exchange import Exchange, Request, Response
 from tests import toy
 

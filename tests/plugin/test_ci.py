@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_statebase.report.joblog import printable
+from pytest_statebase.report.ci.joblog import printable
 from tests.plugin.conftest import INI, Project
 
 
@@ -83,7 +83,7 @@ def test_a_page_without_room_is_left_as_it_is(project: Project, page: Path) -> N
 
 def test_annotations_that_cannot_be_made_cost_a_run_nothing(project: Project, page: Path) -> None:
     (project.path / "conftest.py").write_text(
-        "import pytest_statebase.report.annotations as annotations\n"
+        "import pytest_statebase.report.ci.annotations as annotations\n"
         "def broken(*_):\n"
         "    raise TypeError('no \\ud83d today\\n::error::x')\n"
         "annotations.annotation_lines = broken\n"

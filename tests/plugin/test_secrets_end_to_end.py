@@ -183,7 +183,13 @@ def watched(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Itera
         server.server_close()
 
 
-REPORTS = ("--junitxml=junit.xml", "--statebase-report=report.html", "--statebase-results=results.jsonl", "-vv", "-rA")
+REPORTS = (
+    "--junitxml=junit.xml",
+    "--statebase-report=report.html",
+    "--statebase-results=results.jsonl",
+    "-vv",
+    "-rA",
+)
 
 
 def test_a_turn_that_fails(watched: Watched) -> None:

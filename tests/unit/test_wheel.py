@@ -35,7 +35,7 @@ def test_it_holds_every_file_of_the_package(wheel: zipfile.ZipFile) -> None:
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert packed == files
     assert "pytest_statebase/py.typed" in packed
-    assert any(name.startswith("pytest_statebase/report/templates/") for name in packed)
+    assert any(name.startswith("pytest_statebase/report/page/templates/") for name in packed)
 
 
 def test_it_registers_plugin_and_command(wheel: zipfile.ZipFile) -> None:

@@ -21,7 +21,7 @@ from pytest_statebase.compare.model import (
     Verdict,
 )
 from pytest_statebase.ledger import ToolCalled, Turn, TurnAdded
-from pytest_statebase.report.html import render_html
+from pytest_statebase.report.page.html import render_html
 from pytest_statebase.report.rows import Row
 from pytest_statebase.report.runs import Run
 from pytest_statebase.report.terminal import failure_lines, note_lines, plain, summary_lines

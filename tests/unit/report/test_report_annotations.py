@@ -9,7 +9,7 @@ import pytest
 from report_data import RUN, all_rows, hostile, raised, row, still_failing, unproven
 from test_report_summary import EVIL, against, hostile_rows, many
 
-from pytest_statebase.report.annotations import MOST, annotation_lines
+from pytest_statebase.report.ci.annotations import MOST, annotation_lines
 from pytest_statebase.report.results import Row
 from pytest_statebase.report.runs import Run
 

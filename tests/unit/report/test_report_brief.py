@@ -21,11 +21,11 @@ from report_data import (
 )
 
 from pytest_statebase.ledger import Ledger, SessionCreated, StateRolledBack, StateUpdated
-from pytest_statebase.report.brief import DATA, brief
-from pytest_statebase.report.fences import fenced, span
+from pytest_statebase.report.prose.brief import DATA, brief
+from pytest_statebase.report.prose.fences import fenced, span
+from pytest_statebase.report.prose.versions import state_at
 from pytest_statebase.report.runs import Run
 from pytest_statebase.report.timeline import timeline_row
-from pytest_statebase.report.versions import state_at
 
 
 def brief_of(made: dict[str, Any], number: int | None, **beside: Any) -> str:

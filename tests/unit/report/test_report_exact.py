@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from report_data import RUN, all_rows, broken_plan, clean, hostile, row, still_failing, unrecorded
 
-from pytest_statebase.report import briefs
-from pytest_statebase.report.exact import exact, exact_row
-from pytest_statebase.report.packing import unpacked
-from pytest_statebase.report.pagedata import page_data
+from pytest_statebase.report.page import briefs
+from pytest_statebase.report.page.exact import exact, exact_row
+from pytest_statebase.report.page.packing import unpacked
+from pytest_statebase.report.page.pagedata import page_data
+from pytest_statebase.report.page.view import anchors_of, build_view
 from pytest_statebase.report.rows import Row
 from pytest_statebase.report.runs import Run
-from pytest_statebase.report.view import anchors_of, build_view
 
 
 def shown(rows: list[Row]) -> list[Any]:

@@ -32,13 +32,13 @@ from pytest_statebase.compare.model import (
     TurnResult,
     Verdict,
 )
-from pytest_statebase.report.exact import exact_row
-from pytest_statebase.report.html import render_html, write_html
-from pytest_statebase.report.packing import unpacked
+from pytest_statebase.report.page.exact import exact_row
+from pytest_statebase.report.page.html import render_html, write_html
+from pytest_statebase.report.page.packing import unpacked
+from pytest_statebase.report.page.view import anchors_of, build_view
 from pytest_statebase.report.results import Row, dump_row, load_row
 from pytest_statebase.report.runs import Run
 from pytest_statebase.report.show import visible
-from pytest_statebase.report.view import anchors_of, build_view
 
 ELEMENTS = """
 html head meta title link style script body a header footer main nav

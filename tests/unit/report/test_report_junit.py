@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 from report_data import RUN, all_rows, clean, hostile, row, still_failing
 
-from pytest_statebase.report.junit import write_junit
+from pytest_statebase.report.ci.junit import write_junit
+from pytest_statebase.report.page.view import anchors_of
 from pytest_statebase.report.runs import Run
-from pytest_statebase.report.view import anchors_of
 
 SCHEMA = {
     "testsuites": ({"name"}, set(), {"testsuite"}),

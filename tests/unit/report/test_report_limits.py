@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from report_data import row, still_failing
 
-from pytest_statebase.report.limits import short_words
+from pytest_statebase.report.page.limits import short_words
 
 LONG = "x" * 3_000
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inert import assert_inert, tokens
 
-from pytest_statebase.report.markdown import Part, block, code, fitted, linked, page_link, table_head, table_row
+from pytest_statebase.report.prose.markdown import Part, block, code, fitted, linked, page_link, table_head, table_row
 from pytest_statebase.report.show import visible
 
 PARTS = [

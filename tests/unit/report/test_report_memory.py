@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_statebase import Cassette, record_session, replay
-from pytest_statebase.report.html import write_html
+from pytest_statebase.report.page.html import write_html
 from pytest_statebase.report.results import result_to_row
 from pytest_statebase.report.runs import Run
 from pytest_statebase.report.terminal import failure_lines, plain

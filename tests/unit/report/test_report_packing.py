@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from report_data import MARKUP, UNSEEN, clean, row, still_failing
 
 from pytest_statebase.report.jsonsafe import VALUE_LIMIT
-from pytest_statebase.report.limits import cut_values, value_limit
-from pytest_statebase.report.packing import chunked, packed, unpacked
+from pytest_statebase.report.page.limits import cut_values, value_limit
+from pytest_statebase.report.page.packing import chunked, packed, unpacked
 
 TEXTS = st.text(st.characters(codec=None), max_size=30) | st.sampled_from([MARKUP, UNSEEN])
 

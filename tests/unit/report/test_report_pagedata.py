@@ -7,11 +7,11 @@ from typing import Any
 from report_data import RUN, all_rows, changed, clean, row, still_failing, unrecorded
 
 from pytest_statebase.report.against import Against
-from pytest_statebase.report.packing import unpacked
-from pytest_statebase.report.pagedata import page_data
+from pytest_statebase.report.page.packing import unpacked
+from pytest_statebase.report.page.pagedata import page_data
+from pytest_statebase.report.page.view import anchors_of, build_view
 from pytest_statebase.report.results import Row
 from pytest_statebase.report.runs import Run
-from pytest_statebase.report.view import anchors_of, build_view
 
 
 def index_of(rows: list[Row], **beside: Any) -> Any:

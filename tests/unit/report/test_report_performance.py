@@ -21,7 +21,7 @@ from pytest_statebase.ledger import (
 )
 from pytest_statebase.report.history import Point, Trend, point_of
 from pytest_statebase.report.measures import production_row
-from pytest_statebase.report.performance import DRAWN, performance
+from pytest_statebase.report.page.performance import DRAWN, performance
 from pytest_statebase.report.results import Row
 from pytest_statebase.report.runs import Run
 

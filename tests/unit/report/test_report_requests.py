@@ -14,8 +14,8 @@ from pytest_statebase import Ledger, load_cassette, replay
 from pytest_statebase.cassette import write_http, write_record
 from pytest_statebase.engine.web.talk import Reply, ToolUse, answer_of
 from pytest_statebase.ledger import SessionCreated, TurnAdded, TurnStarted
-from pytest_statebase.report.limits import cut_values
 from pytest_statebase.report.modelcalls import MESSAGE_LIMIT, asked_by, said_by
+from pytest_statebase.report.page.limits import cut_values
 from pytest_statebase.report.results import result_to_row
 from pytest_statebase.wire.exchange import Exchange, Failure, Request, Response
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from pytest_statebase.report import html
-from pytest_statebase.report.html import render_html
+from pytest_statebase.report.page import html
+from pytest_statebase.report.page.html import render_html
 from pytest_statebase.report.runs import Run
 
 SCRIPTS = html._TEMPLATES / "app"

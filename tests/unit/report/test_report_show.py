@@ -6,8 +6,8 @@ import pytest
 from report_data import MARKUP, ODD_STATE, UNSEEN
 
 from pytest_statebase.report.jsonsafe import json_safe
+from pytest_statebase.report.page.words import word_diff
 from pytest_statebase.report.show import one_line, pretty, shorten_pair, visible
-from pytest_statebase.report.words import word_diff
 
 
 def is_calm(text: str) -> bool:

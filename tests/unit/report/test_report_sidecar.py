@@ -11,8 +11,8 @@ from report_data import RUN, all_rows, broken_plan, clean, hostile, row, still_f
 from test_report_brief import outside
 
 from pytest_statebase.report.against import Against
+from pytest_statebase.report.prose.sidecar import write_sidecar
 from pytest_statebase.report.runs import Run
-from pytest_statebase.report.sidecar import write_sidecar
 
 
 def written(path: Path, rows: list[Any], **beside: Any) -> dict[str, str]:
@@ -57,7 +57,7 @@ def test_the_same_cause_is_told_once(tmp_path: Path) -> None:
 
 
 def test_what_is_left_out_is_told_and_every_cause_has_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_statebase.report.sidecar._FILES", 4)
+    monkeypatch.setattr("pytest_statebase.report.prose.sidecar._FILES", 4)
     files = written(tmp_path, [*(named(number) for number in range(6)), row(unrecorded()), broken_plan()])
     assert len(files) == 5
     assert any(name.startswith("typo-") for name in files)
@@ -65,7 +65,7 @@ def test_what_is_left_out_is_told_and_every_cause_has_a_file(tmp_path: Path, mon
 
 
 def test_every_session_has_a_file_before_one_has_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_statebase.report.sidecar._FILES", 3)
+    monkeypatch.setattr("pytest_statebase.report.prose.sidecar._FILES", 3)
     rows = [named(number) for number in range(3)]
     for made in rows:
         made["turns"] += [made["turns"][1] | {"turn": number} for number in (3, 4)]

@@ -23,10 +23,9 @@ from report_data import (
 )
 
 from pytest_statebase.report.against import Against
-from pytest_statebase.report.identical import failures
-from pytest_statebase.report.results import Row
-from pytest_statebase.report.runs import Run
-from pytest_statebase.report.summary import (
+from pytest_statebase.report.page.view import anchors_of
+from pytest_statebase.report.prose.identical import failures
+from pytest_statebase.report.prose.summary import (
     COMMENT_LIMIT,
     JOB_LIMIT,
     MARKER,
@@ -35,7 +34,8 @@ from pytest_statebase.report.summary import (
     render_job_summary,
     write_summary,
 )
-from pytest_statebase.report.view import anchors_of
+from pytest_statebase.report.results import Row
+from pytest_statebase.report.runs import Run
 
 PAGE = "https://ci.example/7/report.html"
 EVIL = (

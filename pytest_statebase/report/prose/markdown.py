@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from ..show import shorten, visible
 from .fences import fenced_off, spanned
-from .show import shorten, visible
 
 _LONG_RUN = re.compile("`{9,}")
 _MENTION = re.compile(r"(?<![\w.])@(?=\w)")

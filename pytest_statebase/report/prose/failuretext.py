@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 
-from ..compare.model import Group, Kind, Verdict
-from .grouping import group_of_turn, judged, name_of, plural, sentence, side_name, told_sides
+from ...compare.model import Group, Kind, Verdict
+from ..grouping import group_of_turn, judged, name_of, plural, sentence, side_name, told_sides
+from ..rows import Row
+from ..show import one_line, shorten_pair
 from .identical import Failure
 from .markdown import block, code
-from .rows import Row
-from .show import one_line, shorten_pair
 
 _VERDICTS = frozenset(verdict.value for verdict in Verdict)
 _KINDS = frozenset(kind.value for kind in Kind)

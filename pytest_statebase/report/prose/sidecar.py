@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..compare.model import Verdict
-from .brief import DATA, brief
-from .commands import replay_command
-from .fences import span
-from .grouping import (
+from ...compare.model import Verdict
+from ..grouping import (
     cassette_name,
     group_of_row,
     group_of_turn,
@@ -24,15 +21,18 @@ from .grouping import (
     tally_text,
     totals,
 )
+from ..page.view import anchors_of
+from ..results import replace_file
+from ..rows import Row
+from ..show import one_line
+from ..traffic import is_stale_alone, stale_text
+from .brief import DATA, brief
+from .commands import replay_command
+from .fences import span
 from .identical import Failure, failures
-from .results import replace_file
-from .rows import Row
-from .show import one_line
-from .traffic import is_stale_alone, stale_text
-from .view import anchors_of
 
 if TYPE_CHECKING:
-    from .runs import Run
+    from ..runs import Run
 
 __all__ = ["brief", "write_sidecar"]
 

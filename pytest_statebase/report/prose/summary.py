@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ..compare.model import Group
-from .against import Against
-from .failuretext import command_of, detail_lines, turns_text, verdict_text, what_differs
-from .grouping import (
+from ...compare.model import Group
+from ..against import Against
+from ..grouping import (
     DIFFERENCES,
     Write,
     calls_line,
@@ -21,14 +20,15 @@ from .grouping import (
     totals,
     writes,
 )
+from ..page.view import anchors_of
+from ..results import replace_file
+from ..rows import Row
+from ..runs import Run
+from ..show import one_line
+from ..traffic import ONCE_LIVE, stale_text, traffic_texts
+from .failuretext import command_of, detail_lines, turns_text, verdict_text, what_differs
 from .identical import Failure, failures
 from .markdown import Part, code, fitted, linked, page_link, table_head, table_row
-from .results import replace_file
-from .rows import Row
-from .runs import Run
-from .show import one_line
-from .traffic import ONCE_LIVE, stale_text, traffic_texts
-from .view import anchors_of
 
 MARKER = "<!-- pytest-statebase -->"
 """The first line of a comment, by which the next run finds it and puts its own in its place."""

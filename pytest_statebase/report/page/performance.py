@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from .grouping import plural
-from .measures import (
+from ..grouping import plural
+from ..measures import (
     MEASURES,
     REPLAY_MEASURES,
     WEEK,
@@ -24,13 +24,13 @@ from .measures import (
     sample_of_row,
     value_text,
 )
-from .times import parse_time
+from ..times import parse_time
 from .viewmodel import SLUGS
 
 if TYPE_CHECKING:
-    from .history import Point, Trend
-    from .rows import Row
-    from .runs import Run
+    from ..history import Point, Trend
+    from ..rows import Row
+    from ..runs import Run
 
 DRAWN = 60
 """Runs that the page draws, the last ones."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .rows import Row
-from .show import visible
+from ..rows import Row
+from ..show import visible
 from .viewmodel import Mark, RequestView
 
 _ANSWERS = {"record": "the record", "accepted": "the accepted baseline", "live": "its server, live", "none": "nothing"}

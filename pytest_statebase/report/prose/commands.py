@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..compare.model import Verdict
-from .rows import Row
-from .show import visible
+from ...compare.model import Verdict
+from ..rows import Row
+from ..show import visible
 
 _PLAN = ".session.yaml"
 

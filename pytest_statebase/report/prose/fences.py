@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .show import shorten, visible
+from ..show import shorten, visible
 
 _TICKS = re.compile(r"`+")
 

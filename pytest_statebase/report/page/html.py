@@ -13,15 +13,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from ..results import replace_file
 from .limits import short_words
 from .pagedata import page_data
-from .results import replace_file
 from .view import anchors_of, build_view
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from .runs import Run
+    from ..runs import Run
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SCRIPTS = (

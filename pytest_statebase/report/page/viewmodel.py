@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..compare.model import Group
+from ...compare.model import Group
 from .words import Segment
 
 SLUGS = {Group.FAIL: "fail", Group.COULD_NOT_RUN: "norun", Group.REVIEW: "review", Group.OK: "ok"}

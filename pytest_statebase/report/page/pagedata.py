@@ -10,10 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..compare.model import Kind, Verdict
-from .briefs import Briefs
-from .exact import exact_row
-from .grouping import (
+from ...compare.model import Kind, Verdict
+from ..grouping import (
     GROUPS,
     Cause,
     Totals,
@@ -30,16 +28,18 @@ from .grouping import (
     told_sides,
     totals,
 )
+from ..show import one_line, shorten, shorten_pair, visible
+from .briefs import Briefs
+from .exact import exact_row
 from .limits import cut_values, value_limit
 from .packing import chunked, packed
 from .performance import performance
-from .show import one_line, shorten, shorten_pair, visible
 from .viewmodel import SLUGS
 
 if TYPE_CHECKING:
-    from .against import Against
-    from .rows import Row
-    from .runs import Run
+    from ..against import Against
+    from ..rows import Row
+    from ..runs import Run
     from .viewmodel import ReportView
 
 _SEARCHED = 600_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .brief import brief
-from .grouping import group_of_row, group_of_turn
+from ..grouping import group_of_row, group_of_turn
+from ..prose.brief import brief
 
 if TYPE_CHECKING:
-    from .rows import Row
-    from .runs import Run
+    from ..rows import Row
+    from ..runs import Run
 
 _MOST = 2_000_000
 """Characters of all briefs of a page; turns beyond have a short one that the page makes itself."""

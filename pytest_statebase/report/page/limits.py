@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .jsonsafe import VALUE_LIMIT
-from .rows import Row
-from .show import one_line, shorten, tag_of
+from ..jsonsafe import VALUE_LIMIT
+from ..rows import Row
+from ..show import one_line, shorten, tag_of
 
 _PAGE = 24_000_000
 """Characters of JSON of all sessions together, before they are packed."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..compare.model import Group, Kind
-from .grouping import (
+from ...compare.model import Group, Kind
+from ..grouping import (
     calls_line,
     difference_of,
     group_of,
@@ -23,10 +23,10 @@ from .grouping import (
     tally,
     told_sides,
 )
-from .notes import expired_text, known_text
+from ..notes import expired_text, known_text
+from ..rows import Row
+from ..show import one_line, pretty, shorten, shorten_pair, size_text, structure, visible
 from .requestview import requests_view
-from .rows import Row
-from .show import one_line, pretty, shorten, shorten_pair, size_text, structure, visible
 from .viewmodel import SLUGS, CallSide, CallView, DivergenceView, Mark, Pair, SessionView, TurnView
 from .words import Segment, word_diff
 

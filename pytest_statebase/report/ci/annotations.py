@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from .grouping import cassette_name, group_of_row, plural, sentence, told_sides
-from .identical import Failure, failures
-from .markdown import page_link
+from ..grouping import cassette_name, group_of_row, plural, sentence, told_sides
+from ..page.view import anchors_of
+from ..prose.identical import Failure, failures
+from ..prose.markdown import page_link
+from ..rows import Row
+from ..runs import Run
+from ..show import one_line, shorten, shorten_pair, visible
+from ..traffic import is_stale_alone, stale_text
 from .places import place_of
-from .rows import Row
-from .runs import Run
-from .show import one_line, shorten, shorten_pair, visible
-from .traffic import is_stale_alone, stale_text
-from .view import anchors_of
 
 MOST = 10
 """GitHub shows no more of a step."""

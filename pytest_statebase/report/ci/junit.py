@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from .grouping import group_of_turn, in_one_line, judged, name_of, root_cause, tally_text
-from .results import replace_file
-from .rows import Row
-from .runs import Run
-from .show import shorten, visible
-from .terminal import failure_lines, plain
-from .view import anchors_of
+from ..grouping import group_of_turn, in_one_line, judged, name_of, root_cause, tally_text
+from ..page.view import anchors_of
+from ..results import replace_file
+from ..rows import Row
+from ..runs import Run
+from ..show import shorten, visible
+from ..terminal import failure_lines, plain
 
 _TEXT = 20_000
 """Characters that a test case says of its failure."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ..compare.model import Verdict
-from .grouping import group_of_row, group_of_turn, judged, root_causes
-from .rows import Row
+from ...compare.model import Verdict
+from ..grouping import group_of_row, group_of_turn, judged, root_causes
+from ..rows import Row
 
 _APART = 3
 """As many pairs of values at one path are told apart; of more, those that are in one session alone are one entry."""

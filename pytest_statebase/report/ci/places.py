@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..cassette.files import read_bytes
-from ..cassette.model import PLAN_SUFFIX, RECORD_SUFFIX
-from ..cassette.planread import read_plan
-from ..cassette.yamlread import parse
-from ..errors import StatebaseError
-from .rows import Row
+from ...cassette.files import read_bytes
+from ...cassette.model import PLAN_SUFFIX, RECORD_SUFFIX
+from ...cassette.planread import read_plan
+from ...cassette.yamlread import parse
+from ...errors import StatebaseError
+from ..rows import Row
 
 Place = tuple[str, int]
 """A file, and a line of it, from 1."""

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..compare.model import Group, Kind
-from .grouping import (
+from ...compare.model import Group, Kind
+from ..grouping import (
     DIFFERENCES,
     GROUPS,
     Cause,
@@ -28,12 +28,12 @@ from .grouping import (
     totals,
     writes,
 )
-from .results import replay_key
-from .rows import Row
-from .runs import Run
+from ..results import replay_key
+from ..rows import Row
+from ..runs import Run
+from ..show import one_line, shorten, shorten_pair, visible
+from ..traffic import stale_text, traffic_counts
 from .sessionview import session_view, told_turns
-from .show import one_line, shorten, shorten_pair, visible
-from .traffic import stale_text, traffic_counts
 from .viewmodel import SLUGS, CauseView, GroupView, Link, Mark, ReportView, SessionView, WriteItem, WriteRow, WritesView
 
 _PAGE = 400_000

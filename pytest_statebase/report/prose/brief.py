@@ -10,17 +10,17 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..compare.model import Facet, Kind, Verdict
+from ...compare.model import Facet, Kind, Verdict
+from ..grouping import judged, name_of, root_cause, sentence, side_name, told_sides
+from ..notes import expired_text, known_text
+from ..rows import Row
+from ..show import one_line, pretty, shorten, shorten_pair, structure, visible
 from .commands import accept_command, reproduce_command, show_command
 from .fences import fenced, span
-from .grouping import judged, name_of, root_cause, sentence, side_name, told_sides
-from .notes import expired_text, known_text
-from .rows import Row
-from .show import one_line, pretty, shorten, shorten_pair, structure, visible
 from .versions import state_at
 
 if TYPE_CHECKING:
-    from .runs import Run
+    from ..runs import Run
 
 DATA = (
     "What stands in `code` and in fenced blocks, commands apart, was recorded or made by the run. "

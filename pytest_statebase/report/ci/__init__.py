@@ -1,0 +1,1 @@
+"""What services that run tests read: annotations, logs, JUnit."""

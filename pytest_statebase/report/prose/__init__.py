@@ -1,0 +1,1 @@
+"""A run as Markdown, for people and for coding agents."""
