@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
+
+import pytest
 
 # The replays of this project run without the libraries of its tests, and pytest loads this file for them as well.
 with contextlib.suppress(ImportError):
@@ -13,6 +16,11 @@ with contextlib.suppress(ImportError):
     settings.register_profile("statebase", deadline=None)
     settings.load_profile("statebase")
 
-# Runs inside tests must tell a service nothing of what they replay, whatever runs the tests.
-for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "TF_BUILD"):
-    os.environ.pop(name, None)
+
+@pytest.fixture(scope="session", autouse=True)
+def unheard() -> Iterator[None]:
+    """Runs inside tests tell a CI service nothing of what they replay, whatever runs the tests."""
+    names = ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "TF_BUILD")
+    kept = {name: os.environ.pop(name) for name in names if name in os.environ}
+    yield
+    os.environ.update(kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from pytest_statebase import Ledger, record_session
 from pytest_statebase.cassette import write_record
+from pytest_statebase.report.page.packing import unpacked
 from tests import toy
 
 QUICK = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
@@ -63,6 +65,12 @@ class Project:
         """The rows of a results file, without its first line."""
         lines = (self.path / name).read_text(encoding="ascii").splitlines()
         return [json.loads(line) for line in lines][1:]
+
+    def page(self, name: str = "statebase-report.html") -> str:
+        """What the page holds, packed and plain."""
+        text = (self.path / name).read_text(encoding="utf-8")
+        found = re.findall(r'<script type="text/plain" id="[\w-]+">([^<]*)</script>', text)
+        return text + "".join(json.dumps(unpacked(one), ensure_ascii=False) for one in found)
 
     def hashes(self) -> dict[str, bytes]:
         """Every file of the cassettes, to show that none changed."""

@@ -293,7 +293,7 @@ def test_three_columns_in_terminal_rows_and_report(project: Project) -> None:
     turn = project.results()[0]["turns"][1]
     assert [turn[side]["output"] for side in ("recorded", "accepted", "replayed")] == ["That is turn 2."] * 3
     assert [call["accepted"] and call["accepted"].get("arguments") for call in turn["calls"]]
-    page = (project.path / "statebase-report.html").read_text(encoding="utf-8")
+    page = project.page()
     assert '<th scope="col">recorded</th><th scope="col">accepted</th><th scope="col">replayed</th>' in page
 
 
@@ -436,7 +436,7 @@ def test_rows_keep_their_size(project: Project) -> None:
     project.run("--statebase-results=results.jsonl")
     row: dict[str, Any] = project.results()[0]
     assert "upkeep" not in row
-    assert len(json.dumps(row)) < 2500
+    assert len(json.dumps(row)) < 2900
 
 
 def test_a_baseline_for_a_turn_that_is_gone_goes_with_the_next_accepting(project: Project) -> None:

@@ -185,7 +185,7 @@ def test_calls_that_no_longer_bind_are_said_once_a_run(modern: Project, workers:
     assert modern.results()[0]["unbound"] == [
         {"tool": "fetch_price", "calls": 4, "lacks": ["region"], "unknown": []},
     ]
-    assert "lack `region`" in (modern.path / "statebase-report.html").read_text(encoding="utf-8")
+    assert "lack `region`" in modern.page()
 
 
 def test_an_argument_that_the_tool_does_not_take(modern: Project) -> None:
@@ -207,7 +207,7 @@ def test_a_miss_runs_the_tool_itself_where_it_may(modern: Project) -> None:
     assert (call["source"], call["replayed"]["result"]["price"]) == ("live", 4)
     assert row["calls"]["live"] == 1
     result.stdout.fnmatch_lines(["*answered by the tool itself*", "calls *1 live*"])
-    assert "the tool itself" in (modern.path / "statebase-report.html").read_text(encoding="utf-8")
+    assert "the tool itself" in modern.page()
 
 
 def test_accepting_keeps_what_it_answered(modern: Project) -> None:
@@ -274,7 +274,7 @@ def test_a_known_divergence_fails_nothing(project: Project) -> None:
             "review *1 session, turns: 1 changed, 2 unchanged, 1 turn known",
         ]
     )
-    page = (project.path / "statebase-report.html").read_text(encoding="utf-8")
+    page = project.page()
     assert "known until 2999-01-01 (PAY-12)" in page
 
 
@@ -289,7 +289,7 @@ def test_an_expired_one_fails_loudly(project: Project, workers: str) -> None:
     )
     (row,) = project.results()
     assert row["turns"][2]["expired"][0]["until"] == "2000-01-01"
-    assert loud in (project.path / "statebase-report.html").read_text(encoding="utf-8")
+    assert loud in project.page()
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
@@ -345,7 +345,7 @@ def test_a_hand_off_to_another_agent_is_part_of_a_call(project: Project) -> None
         ("tools.price#2.agent", "made by triage, recorded billing"),
     ]
     result.stdout.fnmatch_lines(["*tools.price#2.agent  made by triage, recorded billing*"])
-    page = (project.path / "statebase-report.html").read_text(encoding="utf-8")
+    page = project.page()
     assert '<tr class="agent">' in page
     # An agent that names nobody is not held against a recording that does, and the other way round.
     _, (row,) = run(project, agent="toy:Toy")

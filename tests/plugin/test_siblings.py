@@ -30,7 +30,7 @@ def test_an_answer_of_another_session_is_marked_everywhere(project: Project, wor
     (call,) = [call for turn in row["turns"] for call in turn["calls"] if call.get("source") == "sibling"]
     assert (call["flags"], call["sibling"]) == (["sibling"], "sess_other")
     assert row["verdicts"]["changed"] == 1
-    report = (project.path / "statebase-report.html").read_text(encoding="utf-8")
+    report = project.page()
     assert "another session" in report
     assert "sibling" in report
 
