@@ -258,6 +258,19 @@ def test_a_recording_is_told_once_however_often_it_is_replayed(opened: Any) -> N
     assert shown(explorer(opened, rows).page) == told()
 
 
+def test_plans_of_one_recording_tell_it_once_by_the_replay_with_most_of_its_turns(opened: Any) -> None:
+    late, whole = story(), story() | {"cassette": "fixtures/whole.session.yaml"}
+    late["others"] = [
+        {"turn": turn["turn"], "input": turn["input"], "output": "…", "calls": [], "at": turn["at"]}
+        for turn in late["turns"][:2]
+    ]
+    late["turns"] = late["turns"][2:]
+    other = story("other") | {"cassette": whole["cassette"]}
+    found = shown(explorer(opened, [late, whole, late | {"nodeid": "again"}, other]).page)
+    assert [cells for cells in found if cells[0] == "sess_story"] == told()
+    assert [cells for cells in found if cells[0] == "sess_other"] == told("other")
+
+
 def test_what_was_not_replayed_and_what_only_the_replay_did(opened: Any) -> None:
     made = story()
     gone = made["turns"].pop(0)

@@ -50,11 +50,14 @@ function orderButton(view) {
 
 // ---- reading ----
 
-// The sessions whose traces are told: each recording once, however many replays it has.
+// The sessions whose traces are told: each recording once, however many plans and replays it has, by the one that tells most of its turns.
 function tracedSessions(view) {
   if (view.session) return [view.session];
   const found = new Map();
-  for (const one of store.index.sessions) if (!found.get(one.cassette)?.turns) found.set(one.cassette, one);
+  for (const one of store.index.sessions) {
+    const key = one.session || one.cassette;
+    if (!(found.get(key)?.turns >= one.turns)) found.set(key, one);
+  }
   return [...found.values()];
 }
 
