@@ -13,7 +13,7 @@ from .jsonsafe import json_safe, short_text
 from .measures import production_row
 from .notes import evolution_row, known_row
 from .requestrows import is_write, requests_row, turn_requests
-from .timeline import timeline_row
+from .timeline import REASON, timeline_row
 from .upkeep import upkeep_row
 from .withoutsecrets import without_secrets
 
@@ -21,7 +21,7 @@ Row: TypeAlias = dict[str, Any]
 """One replay; see `result_to_row`."""
 
 SNIPPET = 160
-"""Characters of a text of an unchanged turn that a row keeps."""
+"""Characters of a text of an unchanged turn that a row keeps, its reasoning apart."""
 
 _SAME: dict[str, Any] = {"same": True}
 
@@ -165,7 +165,7 @@ def _recorded(turn: TurnResult, unchanged: bool) -> Row:
         if error is not None:
             row["error"] = short_text(error, SNIPPET)
         if reasoning is not None:
-            row["reasoning"] = short_text(reasoning, SNIPPET)
+            row["reasoning"] = json_safe(reasoning, limit=REASON)
         return row
     return _side(output, error, reasoning, turn.recorded_state, memories_of(recorded.events))
 

@@ -10,11 +10,13 @@ from ..ledger import Ledger, StateVersion, Turn
 from ..traces import Trace, traces_of
 from ..values import same
 from .jsonsafe import json_safe, short_text
-from .show import tag_of
+from .show import shorten, tag_of
 from .withoutsecrets import without_secrets
 
 SNIPPET = 160
-_REASON = 2_000
+REASON = 2_000
+"""Characters of a reason, or a reasoning, that a row keeps; what is cut says its size."""
+
 _TOLD_ELSEWHERE = frozenset({"state.updated", "state.rolled_back", "turn.added"})
 
 
@@ -158,4 +160,4 @@ def _about(trace: Trace) -> str | None:
 
 def _told(**facts: str | None) -> dict[str, str]:
     """Those of the facts that the recording tells."""
-    return {name: short_text(value, _REASON) for name, value in facts.items() if value is not None}
+    return {name: shorten(value, REASON) for name, value in facts.items() if value is not None}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_data import MARKUP, UNSEEN, all_rows, clean, hostile, row
+from report_data import MARKUP, UNSEEN, all_rows, clean, hostile, result, row, turn_of, unchanged
 
 HEAD = ["session", "turn", "action", "actor", "timestamp", "reasoning", "details"]
 DAY = "2026-03-15T10:"
@@ -180,6 +180,15 @@ def test_the_reasoning_is_searched(opened: Any) -> None:
     page.get_by_role("searchbox").fill("nowhere")
     assert page.get_by_text("No trace fits.").is_visible()
     assert shown(page) == []
+
+
+def test_the_reasoning_of_a_turn_as_recorded_is_searched_to_its_end(opened: Any) -> None:
+    whole, cut = ("so " * 500 + "finally", "so " * 5_000 + "finally")
+    turns = [unchanged(turn_of(at, "Hi", "Hello", reasoning=why)) for at, why in enumerate([whole, cut], 1)]
+    page = explorer(opened, [row(result("why", turns))]).page
+    assert [cells[5] for cells in shown(page)] == [whole, cut[:2_000] + "… (15,007 characters in all)"]
+    page.get_by_role("searchbox").fill("finally")
+    assert [cells[5] for cells in shown(page)] == [whole]
 
 
 def test_sessions_are_told_in_the_order_of_time(opened: Any) -> None:

@@ -14,6 +14,8 @@ _PAGE = 24_000_000
 _LEAST = 200
 _WORDS = 2_000
 """Characters of a name, a path or a reason: browsers take minutes to lay out many words of a hundred thousand."""
+_SIZE = 40
+"""What a text that was cut before says of its size, at most."""
 
 
 def value_limit(rows: Sequence[Row]) -> int:
@@ -26,7 +28,8 @@ def _values(row: Row) -> int:
     """About how many values of any length a row has."""
     turns = [turn for turn in row["turns"] if not (turn["replayed"] or {}).get("same")]
     told = sum(8 + 4 * len(turn["calls"]) + 2 * len(turn["divergences"]) + _messages(turn) for turn in turns)
-    return told + len(row.get("versions", ()))
+    reasons = sum("reasoning" in turn["recorded"] for turn in row["turns"])
+    return told + reasons + len(row.get("versions", ()))
 
 
 def _messages(turn: Row) -> int:
@@ -110,7 +113,7 @@ _VALUES |= {"about", "requests"}
 def short_words(part: Any) -> Any:
     """A row, or a part of it, with texts that are no recorded values (names, paths, reasons) in 2,000 characters."""
     if isinstance(part, str):
-        return part if len(part) <= _WORDS else shorten(part, _WORDS)
+        return part if len(part) <= _WORDS + _SIZE else shorten(part, _WORDS)
     if isinstance(part, list):
         return [short_words(one) for one in part]
     if isinstance(part, dict):

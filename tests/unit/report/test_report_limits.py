@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from report_data import row, still_failing
+from report_data import clean, recording, row, still_failing, told
 
-from pytest_statebase.report.page.limits import short_words
+from pytest_statebase.report.page.limits import short_words, value_limit
 
 LONG = "x" * 3_000
 
@@ -26,3 +26,16 @@ def test_names_are_cut_and_values_are_not() -> None:
 def test_what_is_short_is_as_it_was() -> None:
     made = row(still_failing())
     assert short_words(made) == made
+
+
+def test_a_reason_that_the_row_has_cut_tells_the_size_that_was_recorded() -> None:
+    made = row(told(recording(why="w" * 5_000)))
+    (why,) = (version["why"] for version in short_words(made)["versions"] if version["v"] == 2)
+    assert why == "w" * 2_000 + "… (5,000 characters)"
+
+
+def test_the_reasoning_of_turns_as_recorded_counts_for_what_a_page_holds() -> None:
+    made = row(clean())
+    for turn in made["turns"]:
+        turn["recorded"]["reasoning"] = LONG
+    assert value_limit([made] * 10_000) < value_limit([row(clean())] * 10_000)

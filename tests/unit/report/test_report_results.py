@@ -5,7 +5,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_data import RUN, all_rows, broken_plan, changed, clean, hostile, row, still_failing, unrecorded
+from report_data import (
+    RUN,
+    all_rows,
+    broken_plan,
+    changed,
+    clean,
+    hostile,
+    result,
+    row,
+    still_failing,
+    turn_of,
+    unchanged,
+    unrecorded,
+)
 
 from pytest_statebase.errors import FileError, FormatVersionError
 from pytest_statebase.report.results import (
@@ -133,3 +146,11 @@ def test_a_last_line_that_is_whole_and_no_result_is_refused(tmp_path: Path) -> N
     path.write_text(dump_row({"format": 1, "run": {}}) + '\n{"cassette": "a"}\n', encoding="ascii")
     with pytest.raises(FileError, match="is no result of a replay"):
         read_results(path)
+
+
+def test_the_reasoning_of_an_unchanged_turn_is_kept_or_says_its_size() -> None:
+    short, long = "a" * 1_999 + "!", "b" * 2_001
+    turns = [unchanged(turn_of(at, "Hi", "Hello", reasoning=why)) for at, why in enumerate([short, long], 1)]
+    kept, cut = (turn["recorded"]["reasoning"] for turn in row(result("why", turns))["turns"])
+    assert kept == short
+    assert cut == {"!cut": {"head": "b" * 2_000, "size": 2_001}}
