@@ -212,6 +212,40 @@ def test_json_in_a_text_is_a_tree_unless_the_texts_differ_in_blanks_alone(opened
     assert only.startswith('t "{\\"a\\": 1')
 
 
+@pytest.mark.parametrize(
+    ("recorded", "replayed", "rows"),
+    [
+        (
+            '{"id": 12345678901234567890, "amount": 1.10}',
+            '{"id": 12345678901234567891, "amount": 1.1}',
+            ["t 2 keys", "id 12345678901234567890 12345678901234567891", "amount 1.10 1.1"],
+        ),
+        (
+            '{"a": 1.0, "b": -0, "c": 0.5, "d": ["1.0", 7]}',
+            '{"a": 1, "b": 0, "c": 0.5, "d": ["1.0", 7]}',
+            ["t 4 keys", "a 1.0 1", "b -0 0", "2 equal: c, d"],
+        ),
+        (
+            r'{"\u00fc": "\u00fc\\", "b": 1}',
+            r'{"ü": "ü\\", "b": 2}',
+            ["t 2 keys", r'ü "ü\\"', "b 1 2"],
+        ),
+    ],
+)
+def test_what_json_in_a_text_holds_is_told_exactly(opened: Any, recorded: str, replayed: str, rows: list[str]) -> None:
+    panel = panel_of(opened, stated({"t": recorded}, {"t": replayed}), 2, params="?sides=two")
+    assert [" ".join(one.split()) for one in state_rows(panel)] == rows
+
+
+@pytest.mark.parametrize(
+    "inner", ['{"a": 1, "a": 2}', '{"10": 1, "2": 2}', '{"a": {"!absent": true}}', r'[{"\u0021int": "5"}]']
+)
+def test_a_text_whose_json_would_lose_something_stays_a_text(opened: Any, inner: str) -> None:
+    recorded, replayed = (f"[{inner}, {last}]" for last in (1, 2))
+    panel = panel_of(opened, stated({"t": recorded}, {"t": replayed}), 2, params="?sides=two")
+    assert state_rows(panel) == [f"t {one_line(recorded)} {one_line(replayed)}"]
+
+
 def test_a_long_value_is_folded_shown_and_saved(opened: Any, tmp_path: Path) -> None:
     long = "word " * 1_000
     panel = panel_of(opened, stated({"x": long}, {"x": long + "end"}), 2, params="?sides=two")

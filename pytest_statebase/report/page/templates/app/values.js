@@ -40,11 +40,22 @@ function oneLine(value, depth = 0) {
 
 const isTyped = (inner) => inner !== null && typeof inner === "object" && Object.keys(inner).sort().join() === "fields,type";
 
-// The value of a text that is the JSON of a mapping or a list, else undefined.
+// Strings, blanks and numbers of JSON.
+const JSON_PARTS = /"[^"\\]*(?:\\.[^"\\]*)*"|\s+|-?\d[\d.eE+-]*/g;
+
+// The value of a text that is the JSON of a mapping or a list, else undefined: also where it would lose something (a key that is there
+// twice, an order) or be taken for a tag. Numbers that JavaScript writes in another way are tags.
 function structure(text) {
   if (typeof text !== "string" || !/^[[{]/.test(text) || text.length > 200000) return undefined;
   try {
-    return JSON.parse(text);
+    if (JSON.stringify(JSON.parse(text)).includes('{"!')) return undefined;
+    const exact = text.replace(JSON_PARTS, (part) => {
+      if (part[0] === '"') return JSON.stringify(JSON.parse(part));
+      if (!part.trim() || String(+part) === part) return part.trim();
+      return JSON.stringify({ [/[.e]/i.test(part) ? "!float" : "!int"]: part });
+    });
+    const value = JSON.parse(exact);
+    return JSON.stringify(value) === exact ? value : undefined;
   } catch {
     return undefined;
   }
