@@ -20,6 +20,9 @@ permissions:
 concurrency:
   group: statebase-replay-${{ github.ref }}
   cancel-in-progress: ${{ github.event_name == 'pull_request' }}
+defaults:
+  run:
+    shell: bash  # with pipefail, which GitHub's default has not
 jobs:
   replay:
     runs-on: ubuntu-latest
@@ -79,6 +82,9 @@ permissions:
 concurrency:
   group: comment-${{ github.event.workflow_run.head_repository.id }}-${{ github.event.workflow_run.head_branch }}
   cancel-in-progress: true
+defaults:
+  run:
+    shell: bash  # with pipefail, which GitHub's default has not
 jobs:
   comment:
     if: github.event.workflow_run.event == 'pull_request'

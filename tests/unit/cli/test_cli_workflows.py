@@ -19,6 +19,10 @@ from pytest_statebase.cli.workflows import comment_workflow, replay_workflow
 from pytest_statebase.report.results import error_row, write_results
 
 REPLAY, COMMENT = (yaml.safe_load(text) for text in (replay_workflow("1.2.3"), comment_workflow("1.2.3")))
+URL = "https://github.example/us/app/actions/runs/99"
+UNREAD = "Say why the results could not be read"
+SHELLS = {None: ["bash", "-e"], "bash": ["bash", "--noprofile", "--norc", "-eo", "pipefail"]}
+"""What GitHub's runner runs for the `shell` that a workflow names, on Linux."""
 TRIGGER = True
 """YAML 1.1 reads the key `on` so."""
 GH = """\
@@ -54,6 +58,8 @@ elif "PATCH" in words or "POST" in words:
     (place / "written.md").write_text(pathlib.Path(words[-1].partition("@")[2]).read_text())
 elif words[-3].startswith("head=") or "/pulls" in words[3]:
     answer(known["pulls"].get(next(word for word in words if word.startswith("head="))[5:], []))
+elif known["comments"] is None:
+    sys.exit("gh: Bad Gateway (HTTP 502)")
 else:
     answer(known["comments"])
 """
@@ -91,8 +97,9 @@ class Played:
         known = {"PATH": f"{self.place / 'bin'}{os.pathsep}{os.environ['PATH']}", "PLAYED": str(self.place)}
         known |= {"GITHUB_OUTPUT": str(self.place / "outputs"), "RUNNER_TEMP": str(self.work), "GH_REPO": "us/app"}
         known |= {"PYTHONPATH": os.pathsep.join(sys.path)}
+        shell = [*SHELLS[step.get("shell", workflow.get("defaults", {}).get("run", {}).get("shell"))], "-c"]
         done = subprocess.run(
-            ["bash", "-e", "-c", step["run"]], cwd=self.work, env=known | environment, capture_output=True, text=True
+            [*shell, step["run"]], cwd=self.work, env=known | environment, capture_output=True, text=True
         )
         lines = (self.place / "outputs").read_text(encoding="utf-8").splitlines()
         self.outputs |= dict(line.split("=", 1) for line in lines)
@@ -312,3 +319,15 @@ def test_conditions_lead_from_step_to_step() -> None:
         "steps.results.outputs.found",
     ]
     assert COMMENT["jobs"]["comment"]["if"] == "github.event.workflow_run.event == 'pull_request'"
+def test_a_listing_that_fails_posts_nothing(played: Played) -> None:
+    """A second comment would stand beside the first for good."""
+    played.github["comments"] = None
+    (played.work / "comment.md").write_text("<!-- pytest-statebase -->\nnew\n", encoding="utf-8")
+    done = played.step(COMMENT, "Comment", NUMBER="7")
+    assert done.returncode != 0
+    assert "HTTP 502" in done.stderr
+    [listing] = played.asked()
+    assert "--paginate" in listing
+    assert not (played.place / "written.md").exists()
+
+
