@@ -133,6 +133,7 @@ jobs:
         with:
           python-version: "3.12"
       - name: Write the comment
+        id: write
         if: steps.results.outputs.found
         run: |
           cd "$RUNNER_TEMP"
@@ -141,7 +142,11 @@ jobs:
             set -- --base-results base/statebase-results.jsonl
           fi
           pytest-statebase report merge change/statebase-results.jsonl --summary comment.md "$@" > merge.log 2>&1 ||
-            test -s comment.md
+            true  # It fails also where something was left out, of which the comment tells.
+          if [ ! -s comment.md ]; then
+            printf '<!-- pytest-statebase -->\\n### The results could not be read\\n' > comment.md
+            echo "unread=true" >> "$GITHUB_OUTPUT"
+          fi
           printf '\\n[The run, with the report as an artifact](%s)\\n' "$URL" >> comment.md
         env:
           URL: ${{ github.event.workflow_run.html_url }}
@@ -158,6 +163,12 @@ jobs:
           fi
         env:
           NUMBER: ${{ steps.pull.outputs.number }}
+      - name: Say why the results could not be read
+        if: always() && steps.write.outputs.unread
+        run: |
+          # The reason may quote the artifact: no line of it may be a command of the runner's.
+          head -c 4000 "$RUNNER_TEMP/merge.log" | LC_ALL=C tr -c '\\n -~' '?' | sed 's/##/#\\\\x23/g; s/^/| /'
+          exit 1
 """
 
 

@@ -234,8 +234,7 @@ def take(played: Played, run: str = "99", base: str = "main") -> subprocess.Comp
 
 
 def write(played: Played) -> str:
-    url = "https://github.example/us/app/actions/runs/99"
-    done = played.step(COMMENT, "Write the comment", URL=url)
+    done = played.step(COMMENT, "Write the comment", URL=URL)
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     return (played.work / "comment.md").read_text(encoding="utf-8")
@@ -276,12 +275,37 @@ def test_an_artifact_with_programs_in_it_runs_none_of_them(played: Played) -> No
     assert "one is broken" in write(played)
 
 
-def test_an_artifact_of_something_else_gets_no_comment(played: Played) -> None:
-    played.artifact(99, text="::set-output name=x::y\n")
+@pytest.mark.parametrize("name", ["statebase-results.jsonl", "statebase-junit.xml"])
+def test_results_that_cannot_be_read_are_told_in_fixed_words(played: Played, name: str) -> None:
+    played.artifact(99, name, '{"format": "::error::@all ##[x]"}\n')
     take(played)
-    done = played.step(COMMENT, "Write the comment", URL="x")
-    assert done.returncode != 0
-    assert "::" not in done.stdout + done.stderr
+    assert write(played) == (
+        "<!-- pytest-statebase -->\n### The results could not be read\n"
+        f"\n[The run, with the report as an artifact]({URL})\n"
+    )
+    assert played.outputs == {"found": "true", "unread": "true"}
+    assert played.step(COMMENT, "Comment", NUMBER="7").returncode == 0
+    assert (played.place / "written.md").read_text() == (played.work / "comment.md").read_text()
+    done = played.step(COMMENT, UNREAD)
+    assert done.returncode == 1
+    assert "statebase-results.jsonl" in done.stdout
+
+
+def test_the_reason_in_the_log_is_no_command(played: Played) -> None:
+    (played.work / "merge.log").write_bytes(b"::a::\r::b::\n  ::c::\n##[d]###[e] ##vso[f]\x1b[1m\xe2\x80\xa8::g::\n")
+    done = played.step(COMMENT, UNREAD)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == "| ::a::?::b::\n|   ::c::\n| #\\x23[d]#\\x23#[e] #\\x23vso[f]?[1m???::g::\n"
+
+
+def test_what_can_be_read_is_told_though_the_command_fails(played: Played) -> None:
+    """As it does where it left something out."""
+    results(played.artifact(99), "one")
+    take(played)
+    own = f'#!/bin/sh\n{sys.executable} -m pytest_statebase.cli "$@"\nexit 1\n'
+    played.program("pytest-statebase", own)
+    assert "one is broken" in write(played)
+    assert played.outputs == {"found": "true"}
 
 
 def comment(number: int, body: str, login: str = "github-actions[bot]") -> dict[str, Any]:
@@ -310,15 +334,6 @@ def test_one_comment_is_kept_up_to_date(played: Played, comments: list[dict[str,
     assert (played.place / "written.md").read_text() == "<!-- pytest-statebase -->\nnew\n"
 
 
-def test_conditions_lead_from_step_to_step() -> None:
-    assert [step.get("if") for step in steps(COMMENT)] == [
-        None,
-        "steps.pull.outputs.number",
-        "steps.results.outputs.found",
-        "steps.results.outputs.found",
-        "steps.results.outputs.found",
-    ]
-    assert COMMENT["jobs"]["comment"]["if"] == "github.event.workflow_run.event == 'pull_request'"
 def test_a_listing_that_fails_posts_nothing(played: Played) -> None:
     """A second comment would stand beside the first for good."""
     played.github["comments"] = None
@@ -331,3 +346,13 @@ def test_a_listing_that_fails_posts_nothing(played: Played) -> None:
     assert not (played.place / "written.md").exists()
 
 
+def test_conditions_lead_from_step_to_step() -> None:
+    assert [step.get("if") for step in steps(COMMENT)] == [
+        None,
+        "steps.pull.outputs.number",
+        "steps.results.outputs.found",
+        "steps.results.outputs.found",
+        "steps.results.outputs.found",
+        "always() && steps.write.outputs.unread",
+    ]
+    assert COMMENT["jobs"]["comment"]["if"] == "github.event.workflow_run.event == 'pull_request'"
