@@ -10,6 +10,7 @@ import pytest
 
 from tests import toy
 from tests.plugin.conftest import PLAN, Project
+from tests.plugin.strange import SHOWN, strange_sessions
 
 FAILING = PLAN + "failing: [3]\nexpect: {3: {output: {contains: quince}}}\n"
 
@@ -209,6 +210,32 @@ def test_odd_values_cross_the_wire_and_reach_the_report(project: Project, worker
     assert project.results()[0]["verdicts"]
     (project.path / "statebase-report.html").read_text(encoding="utf-8")
     ElementTree.parse(project.path / "junit.xml")
+
+
+def test_workers_give_the_same_rows_of_strange_values_in_the_order_of_collection(project: Project) -> None:
+    """Though with workers the first session ends after others."""
+    strange_sessions(project)
+    options = ("--statebase-mode=isolated", "--statebase-results=results.jsonl")
+    beside: list[list[object]] = []
+    for workers in ("-n0", "-n2"):
+        (project.path / "done").unlink(missing_ok=True)
+        project.run(workers, *options, agent="strange:agent").assert_outcomes(failed=len(SHOWN))
+        beside.append(rows_without_times(project, "results.jsonl"))
+    for plain, of_workers in zip(*beside, strict=True):
+        assert plain == of_workers
+    for number, (row, shown) in enumerate(zip(project.results(), SHOWN, strict=True)):
+        assert row["session"] == f"sess_{number}"
+        differences = {one["path"]: one["replayed"] for turn in row["turns"] for one in turn["divergences"]}
+        assert differences == {
+            "output": {"odd": shown},
+            "state.turns": shown,
+            "http.body.amount": number,
+            "http.body.lone": "\ud83d",
+            "tools.price.arguments.item": shown,
+        }
+        [request] = row["turns"][1]["requests"]
+        assert request["asked"] == {"body": {"amount": number, "lone": "\ud83d"}}
+        assert [trace["action"] for trace in row["traces"]] == ["session.created", "memory.created"]
 
 
 def test_a_crashed_worker_is_told(project: Project) -> None:
