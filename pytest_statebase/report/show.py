@@ -95,7 +95,7 @@ def tag_of(value: dict[Any, Any]) -> str | None:
     inner = value[key]
     if key == "!map" and not (isinstance(inner, list) and all(isinstance(p, list) and len(p) == 2 for p in inner)):
         return None
-    if key == "!cut" and not (isinstance(inner, dict) and {"head", "size"} <= set(inner)):
+    if key == "!cut" and not (isinstance(inner, dict) and isinstance(inner.get("head"), str) and "size" in inner):
         return None
     return key
 
@@ -106,7 +106,8 @@ def plain_tag(tag: str, inner: Any) -> str:
         return "(absent)"
     if tag == "!unreadable":
         return f"<unreadable: {visible(inner)}>"
-    return {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}.get(inner, visible(inner))
+    text = visible(inner)
+    return {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}.get(text, text)
 
 
 def cut_text(inner: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from report_data import clean, recording, row, still_failing, told
 
-from pytest_statebase.report.page.limits import short_words, value_limit
+from pytest_statebase.report.page.limits import cut_value, short_words, value_limit
 
 LONG = "x" * 3_000
 
@@ -39,3 +39,10 @@ def test_the_reasoning_of_turns_as_recorded_counts_for_what_a_page_holds() -> No
     for turn in made["turns"]:
         turn["recorded"]["reasoning"] = LONG
     assert value_limit([made] * 10_000) < value_limit([row(clean())] * 10_000)
+
+
+def test_a_value_that_only_looks_cut_is_cut_like_any_other() -> None:
+    odd = {"!cut": {"head": 5, "size": 1}}
+    assert cut_value(odd, 100) == odd
+    assert cut_value(odd, 8) == {"!cut": {"head": '{"!cut":', "size": 28}}
+    assert cut_value({"!cut": {"head": "abc", "size": 9}}, 2) == {"!cut": {"head": "ab", "size": 9}}

@@ -41,6 +41,9 @@ def test_unseen_characters_have_names() -> None:
         ({"!cut": {"head": "ab", "size": 1234}}, "ab… (1,234 characters in all)"),
         ('say "hi"\n', r'"say \"hi\"\n"'),
         ({"!map": "no pairs"}, '{"!map": "no pairs"}'),
+        ({"!cut": {"head": 5, "size": 1}}, '{"!cut": {head: 5, size: 1}}'),
+        ({"!cut": {"head": 5}}, '{"!cut": {head: 5}}'),
+        ({"!float": [1]}, "[1]"),
     ],
 )
 def test_values_read_as_in_a_record(value: Any, wanted: str) -> None:

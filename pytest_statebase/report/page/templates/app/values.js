@@ -11,7 +11,7 @@ function tagOf(value) {
   if (names.length !== 1 || !/^![A-Za-z_]\w*$/.test(names[0])) return null;
   const inner = value[names[0]];
   if (names[0] === "!map" && !(Array.isArray(inner) && inner.every((pair) => Array.isArray(pair) && pair.length === 2))) return null;
-  if (names[0] === "!cut" && !(inner && "head" in inner && "size" in inner)) return null;
+  if (names[0] === "!cut" && !(typeof inner?.head === "string" && "size" in inner)) return null;
   return names[0];
 }
 
