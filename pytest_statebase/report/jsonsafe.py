@@ -21,7 +21,8 @@ from ..values import ABSENT, TypedData, fields_of
 VALUE_LIMIT = 20_000
 """Characters of one value that a row keeps; what is longer is cut and says its size."""
 
-_DEPTH = 60
+DEPTH = 60
+"""Levels of one value that a row keeps; what is nested deeper is cut as a text."""
 _INT_BITS = 2_000
 
 
@@ -60,7 +61,7 @@ def _convert(value: Any, left: list[int], depth: int) -> Any:
         left[0] -= len(value) + 2
     else:
         left[0] -= 4
-    if left[0] < 0 or depth > _DEPTH:
+    if left[0] < 0 or depth > DEPTH:
         raise _TooBigError
     if kind is str or kind is bool or value is None:
         return value

@@ -10,6 +10,7 @@ import pytest
 from report_data import all_rows, hostile
 
 from pytest_statebase.report.checkrow import checked_row
+from pytest_statebase.report.jsonsafe import DEPTH, json_safe
 from pytest_statebase.report.outputs import Outputs, write_outputs
 
 
@@ -29,6 +30,20 @@ def test_what_an_older_version_left_away_is_filled_in() -> None:
 
 BASE = {"cassette": "a", "fork": "turn 2", "outcome": "failed", "turns": []}
 TURN = {"turn": 1, "verdict": "changed"}
+CALL = {"label": "x", "tool": "x"}
+FOUND = {"facet": "tools", "kind": "value", "path": "x"}
+REQUEST = {"method": "GET", "address": "https://a.example/", "source": "record"}
+
+
+def with_turn(**facts: Any) -> dict[str, Any]:
+    return {**BASE, "turns": [{**TURN, **facts}]}
+
+
+def nested(levels: int, around: Any = lambda inner: [inner]) -> Any:
+    value: Any = "x"
+    for _ in range(levels):
+        value = around(value)
+    return value
 
 
 @pytest.mark.parametrize(
@@ -50,6 +65,33 @@ TURN = {"turn": 1, "verdict": "changed"}
             {**BASE, "turns": [{**TURN, "divergences": [{"facet": "tools", "kind": 1, "path": "x"}]}]},
             "the `kind` of a divergence is a number",
         ),
+        (with_turn(turn=True), "the `turn` of a turn is true or false"),
+        ({**BASE, "duration_ms": False}, "the `duration_ms` of the replay is true or false"),
+        ({**BASE, "versions": [{"v": True}]}, "the `v` of one of `versions` is true or false"),
+        ({**BASE, "others": [{"turn": True}]}, "the `turn` of one of `others` is true or false"),
+        (with_turn(input=nested(900)), "nested too deeply"),
+        (with_turn(input=nested(900, lambda inner: {"!x": inner})), "nested too deeply"),
+        (with_turn(calls=[CALL]), "a call has no side"),
+        (with_turn(calls=[{**CALL, "recorded": None, "accepted": None, "replayed": None}]), "a call has no side"),
+        (with_turn(calls=[{**CALL, "replayed": {"same": True}}]), "the `replayed` side of a call is the same as one"),
+        (with_turn(calls=[{**CALL, "recorded": {"same": True}}]), "the `recorded` side of a call is the same as one"),
+        (with_turn(calls=[{**CALL, "recorded": {"same": 1}}]), "the `same` of the `recorded` side of a call"),
+        (with_turn(calls=[{**CALL, "recorded": {}, "flags": [{}]}]), "one of the `flags` of a call is no text"),
+        (with_turn(divergences=[{**FOUND, "fingerprint": 'a"b'}]), "the fingerprint of a divergence is none"),
+        (with_turn(divergences=[{**FOUND, "fingerprint": "a\n"}]), "the fingerprint of a divergence is none"),
+        (with_turn(divergences=[{**FOUND, "follows": "a b"}]), "the fingerprint of a divergence is none"),
+        (with_turn(requests=[5]), "a request is not a mapping"),
+        (with_turn(requests=[{"method": 5}]), "the `method` of a request is a number"),
+        (with_turn(requests=[{"method": "GET"}]), "a request has no `address`"),
+        (with_turn(requests=[{**REQUEST, "flags": [5]}]), "one of the `flags` of a request is no text"),
+        (with_turn(requests=[{**REQUEST, "from_turn": True}]), "the `from_turn` of a request is true or false"),
+        (with_turn(requests=[{**REQUEST, "answer": "x"}]), "the `answer` of a request is a text"),
+        (with_turn(requests=[{**REQUEST, "asked": {"messages": 5}}]), "the `messages` of the `asked` of a request"),
+        (
+            with_turn(requests=[{**REQUEST, "recorded": {"messages": [None]}}]),
+            "one of the `messages` of a request is not a mapping",
+        ),
+        (with_turn(known=[5]), "one of `known` is not a mapping"),
     ],
 )
 def test_what_is_no_result_is_refused_in_words(row: dict[str, Any], words: str) -> None:
@@ -57,15 +99,74 @@ def test_what_is_no_result_is_refused_in_words(row: dict[str, Any], words: str) 
         checked_row(row)
 
 
+def test_what_a_call_or_a_divergence_may_lack() -> None:
+    calls = [{**CALL, side: {}} for side in ("recorded", "accepted", "replayed")]
+    calls.append({**CALL, "recorded": {"arguments": {"a": 1}}, "replayed": {"same": True}, "accepted": {"same": True}})
+    turn = checked_row(with_turn(calls=calls, divergences=[FOUND], requests=[REQUEST]))["turns"][0]
+    for call, side in zip(turn["calls"], ("recorded", "accepted", "replayed"), strict=False):
+        assert call[side] == {"arguments": {}}
+    assert turn["calls"][3]["replayed"] == turn["calls"][3]["accepted"] == {"same": True}
+    assert turn["divergences"] == [{**FOUND, "fingerprint": ""}]
+    assert turn["requests"] == [REQUEST]
+
+
+def test_the_deepest_value_that_a_row_keeps_is_a_result() -> None:
+    value = json_safe(nested(DEPTH - 1, lambda inner: {1: inner}))
+    assert str(value).count("!map") == DEPTH - 1
+    checked_row(with_turn(calls=[{**CALL, "recorded": {"arguments": value}}]))
+
+
+@pytest.mark.parametrize("key", ["x", "!x", "!float", "!map", None])
+def test_the_deepest_row_is_written(tmp_path: Any, key: str | None) -> None:
+    """With the deepest value that is no refusal, in each place of a turn."""
+
+    def made(levels: int) -> dict[str, Any]:
+        value = nested(levels, (lambda inner: [inner]) if key is None else lambda inner: {key: inner})
+        side = {"output": value, "state": value}
+        call = {**CALL, "recorded": {"arguments": value}, "replayed": {"arguments": value, "result": 1}}
+        found = {**FOUND, "recorded": value, "replayed": 1}
+        return with_turn(input=value, recorded=side, replayed={**side, "state": 1}, calls=[call], divergences=[found])
+
+    deepest = max(levels for levels in range(150, 250) if is_result(made(levels)))
+    outputs = Outputs(
+        results=tmp_path / "r.jsonl",
+        junit=tmp_path / "j.xml",
+        report=tmp_path / "r.html",
+        summary=tmp_path / "s.md",
+        sidecar=tmp_path / "s",
+    )
+    assert write_outputs(outputs, [checked_row(made(deepest))], {}).failures == []
+
+
+def is_result(row: dict[str, Any]) -> bool:
+    try:
+        return bool(checked_row(row))
+    except ValueError:
+        return False
+
+
 def damaged(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The row with each of its values, of its turns' and of their parts', gone or replaced by another sort of value."""
     places: list[tuple[Any, ...]] = [(key,) for key in row]
     for number, turn in enumerate(row["turns"]):
         places += [("turns", number, key) for key in turn]
-        for part in ("calls", "divergences"):
-            places += [("turns", number, part, index, key) for index, one in enumerate(turn[part]) for key in one]
+        for part in ("calls", "divergences", "requests"):
+            places += [
+                ("turns", number, part, index, key) for index, one in enumerate(turn.get(part, ())) for key in one
+            ]
     for *path, last in places:
-        for value in (None, 7, "x", [], {}, [None], {"x": None}):
+        for value in (
+            None,
+            7,
+            True,
+            "x",
+            [],
+            {},
+            [None],
+            {"x": None},
+            {"!cut": {"head": 5, "size": 1}},
+            {"!float": []},
+        ):
             other = copy.deepcopy(row)
             inside: Any = other
             for step in path:
@@ -78,7 +179,9 @@ def test_no_damage_is_a_traceback(tmp_path: Any) -> None:
     """What passes for a result can be written: as page, results and JUnit's XML."""
     outputs = Outputs(results=tmp_path / "r.jsonl", junit=tmp_path / "j.xml", report=tmp_path / "r.html")
     refused = 0
-    for made in damaged(all_rows()[0]):
+    whole = all_rows()[0]
+    whole["turns"][0]["requests"] = [{**REQUEST, "flags": ["model"], "asked": {"messages": [{"role": "user"}]}}]
+    for made in damaged(whole):
         try:
             row = checked_row(made)
         except ValueError:
