@@ -44,6 +44,7 @@ from pytest_statebase.compare.model import (
     Verdict,
 )
 from pytest_statebase.ledger import ToolCalled
+from pytest_statebase.report.checkrow import checked_row
 from pytest_statebase.report.page.view import anchors_of
 from pytest_statebase.report.results import Row, result_to_row
 from pytest_statebase.report.show import one_line, visible
@@ -394,6 +395,26 @@ def test_a_row_of_a_tree_leads_to_its_difference(opened: Any) -> None:
     panel.locator('tr[data-path="tools.issue_refund.arguments.amount"] a').click()
     cause = made["turns"][1]["divergences"][0]["fingerprint"]
     assert panel.page.evaluate("location.hash").startswith(place([made], more=f"-2-d-{cause}"))
+
+
+def test_a_difference_without_a_fingerprint_has_no_place_of_its_own(opened: Any) -> None:
+    made = row(still_failing())
+    for found in made["turns"][1]["divergences"]:
+        found.pop("fingerprint")
+        found.pop("follows", None)
+    panel = panel_of(opened, checked_row(made), 2)
+    assert panel.locator(".diff-list li").count() == len(made["turns"][1]["divergences"])
+    assert panel.locator("[id*='-d-'], [href*='-d-']").count() == 0
+    assert panel.get_by_role("button", name="Copy as ignore rule").count() > 0
+    assert panel.get_by_role("button", name="Copy as known").count() == 0
+
+
+def test_a_value_that_only_looks_cut_is_shown_as_it_is(opened: Any) -> None:
+    made = row(still_failing())
+    made["turns"][1]["recorded"]["state"] = {"a": {"!cut": {"head": 5, "size": 1}}, "b": {"!cut": "text"}}
+    panel = panel_of(opened, made, 2)
+    state = panel.locator("details.part", has=panel.page.get_by_role("heading", name="State at the turn’s end"))
+    assert "head" in " ".join(state.all_text_contents())
 
 
 # --- What is copied

@@ -14,7 +14,7 @@ function isUnified() {
 function turnPanel(row, turn, now) {
   const panel = { row, turn, id: `${now.id}-${turn.turn}`, sides: sidesOf(turn) };
   const prints = new Map(turn.divergences.map((found) => [found.path, found.fingerprint]));
-  panel.at = (path) => prints.has(path) && h("a.mark", { href: `#${panel.id}-d-${prints.get(path)}`, "aria-label": "to this difference" }, "≠");
+  panel.at = (path) => prints.get(path) && h("a.mark", { href: `#${panel.id}-d-${prints.get(path)}`, "aria-label": "to this difference" }, "≠");
   const element = h("section.panel", { id: panel.id, "aria-label": "Turn " + turn.turn, tabindex: "-1" });
   const paint = () => { element.replaceChildren(); append(element, panelParts(panel, paint)); };
   repaint = () => { if (element.isConnected) paint(); };
@@ -96,12 +96,13 @@ function followWords(panel, found) {
 
 function difference(panel, found, role, after) {
   const word = found.note ? "note" : found.kind === "expect" ? "expect" : role;
-  const id = `${panel.id}-d-${found.fingerprint}`;
+  const print = found.fingerprint; // results of strangers may lack it
+  const id = print ? `${panel.id}-d-${print}` : null;
   return h("li", { id, class: word || null, tabindex: "-1" },
-    h("div.what", null, word && h("span.role", null, word), h("a.path", { href: "#" + id }, code(found.path)), h("span.dim", { dir: "auto" }, found.words),
+    h("div.what", null, word && h("span.role", null, word), h("a.path", { href: id && "#" + id }, code(found.path)), h("span.dim", { dir: "auto" }, found.words),
       h("div.tools", null,
         found.kind !== "expect" && copyButton("Copy as ignore rule", ignoreRule(found.path), { class: "bare", title: "An item for `ignore` of the plan" }),
-        !found.note && copyButton("Copy as known", `- {fingerprint: "${found.fingerprint}", until: ${inAMonth()}}`, { class: "bare", title: "An entry for `known` of the plan" }))),
+        print && !found.note && copyButton("Copy as known", `- {fingerprint: "${print}", until: ${inAMonth()}}`, { class: "bare", title: "An entry for `known` of the plan" }))),
     differingValues(found), after.length > 0 && followers(panel, after, "it"));
 }
 
