@@ -342,3 +342,15 @@ def test_of_many_traces_few_are_on_the_page(opened: Any) -> None:
     assert "story" not in page.locator(".trace[aria-current]").text_content()
     assert page.locator(".trace").count() < 80
     assert page.locator("[role=listitem]").last.get_attribute("aria-setsize") == "3300"
+
+
+def test_a_session_that_cannot_be_read_is_told_and_passed_over(opened: Any) -> None:
+    broken = story("broken") | {"others": [{"turn": True, "calls": [5]}]}
+    broken["versions"] = [{"v": 0, "state": {}}, {"v": 1, "turn": 1, "patch": [None]}]
+    page = opened([story("a"), broken, story("b")]).page
+    page.evaluate("location.hash = '#traces'")
+    page.locator(".trace-count", has_text="cannot be read").wait_for()
+    page.locator("progress").wait_for(state="hidden")
+    told = "22 of 22 traces; 1 session cannot be read: broken::version-0"
+    assert page.locator(".trace-count").text_content() == told
+    assert {cells[0] for cells in shown(page)} == {"sess_a", "sess_b"}

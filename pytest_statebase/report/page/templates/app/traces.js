@@ -15,7 +15,7 @@ keys.add("Enter", "open the trace’s place in its session", () => tracesNow.at 
 
 function tracesView(now) {
   const view = { session: store.summary(now.params.get("session")) || null, actions: new Set(chosenActions(now.params)), actor: now.params.get("actor"),
-    text: now.params.get("q") || "", newest: now.params.get("order") === "desc", all: [], shown: [], at: -1 };
+    text: now.params.get("q") || "", newest: now.params.get("order") === "desc", all: [], shown: [], unread: [], at: -1 };
   view.status = h("p.dim.trace-count", { role: "status" }, "Reading…");
   view.progress = h("progress", { max: 1, value: 0, "aria-label": "Sessions that were read", hidden: true });
   view.search = h("input", { type: "search", placeholder: "Search reasoning and content", "aria-label": "Search reasoning and content",
@@ -72,9 +72,11 @@ async function readTraces(view) {
   const rest = breather();
   view.progress.hidden = sessions.every((one) => TRACES_READ.has(one.id));
   for (const [done, summary] of sessions.entries()) {
-    if (!TRACES_READ.has(summary.id)) TRACES_READ.set(summary.id, await readTracesOf(summary, rest));
+    if (!TRACES_READ.has(summary.id)) TRACES_READ.set(summary.id, await readTracesOf(summary, rest).catch(() => null));
     if (!view.root.isConnected) return;
-    view.all.push(...TRACES_READ.get(summary.id));
+    const found = TRACES_READ.get(summary.id);
+    if (found) view.all.push(...found);
+    else view.unread.push(visible(summary.name));
     await rest();
     if (performance.now() - painted > 400) {
       view.progress.value = (done + 1) / sessions.length;
@@ -208,7 +210,8 @@ function showTraceCounts(view, counts) {
   if (view.actor && !counts.actors.has(view.actor)) counts.actors.set(view.actor, 0);
   view.actorBox.replaceChildren(h("option", { value: "" }, "Any actor"), ...mostFirst(counts.actors).map(([actor, count]) =>
     h("option", { prop: { value: actor, selected: actor === view.actor } }, `${actor === NOBODY ? "no actor named" : visible(actor).slice(0, 60)} (${number(count)})`)));
-  view.status.textContent = `${number(view.shown.length)} of ${plural(view.all.length, "trace")}` + (view.done ? "" : " so far");
+  view.status.textContent = `${number(view.shown.length)} of ${plural(view.all.length, "trace")}` + (view.done ? "" : " so far") +
+    (view.unread.length ? `; ${plural(view.unread.length, "session")} cannot be read: ${view.unread.slice(0, 3).join(", ")}` : "");
 }
 
 // ---- the list ----
