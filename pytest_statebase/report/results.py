@@ -7,6 +7,7 @@ The report, the terminal, shards and what crosses pytest-xdist's wire are all ma
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -43,7 +44,15 @@ def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
-_decode = json.JSONDecoder(parse_constant=_refuse).decode
+def _finite(text: str) -> float:
+    """JSON has no limit for numbers; one beyond those of Python would be infinite, and could not be written again."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("it holds a number that is too large")
+    return number
+
+
+_decode = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse).decode
 
 
 def dump_row(row: Mapping[str, Any]) -> str:
@@ -54,7 +63,7 @@ def dump_row(row: Mapping[str, Any]) -> str:
 def load_row(line: str) -> Row:
     """What `dump_row` made, back.
 
-    Raises ValueError where it is no JSON mapping.
+    Raises ValueError where it is no JSON mapping, or holds a number that is not finite.
     """
     try:
         row = _decode(line)
@@ -131,8 +140,11 @@ def _umask() -> int:
     return mask
 
 
-def read_results(path: str | Path) -> tuple[dict[str, Any], list[Row]]:
+def read_results(path: str | Path, *, left_out: list[FileError] | None = None) -> tuple[dict[str, Any], list[Row]]:
     """The run and the rows of one results file.
+
+    left_out: lines that are no result of a replay are left out, and why each is none is added here; without it
+    such a line is a FileError.
 
     A last line that was cut off (the run was killed) is left out, and `run["warnings"]` says so.
     Raises FormatVersionError for another version of the format, FileError for what is no results file.
@@ -144,16 +156,15 @@ def read_results(path: str | Path) -> tuple[dict[str, Any], list[Row]]:
         if not line.strip():
             continue
         try:
-            row = load_row(line)
+            rows.append(checked_row(load_row(line)))
         except ValueError as error:
-            if number < len(lines):
-                raise _no_result(path, number, error) from None
-            run.setdefault("warnings", []).append(f"{path}:{number}: the last line was cut off and is left out")
-            break
-        try:
-            rows.append(checked_row(row))
-        except ValueError as error:
-            raise _no_result(path, number, error) from None
+            if number == len(lines) and isinstance(error, json.JSONDecodeError):
+                run.setdefault("warnings", []).append(f"{path}:{number}: the last line was cut off and is left out")
+                break
+            wrong = _no_result(path, number, error)
+            if left_out is None:
+                raise wrong from None
+            left_out.append(wrong)
     return run, rows
 
 

@@ -29,7 +29,7 @@ class Merged:
     files: int
     """How many were read."""
     left_out: list[str] = field(default_factory=list)
-    """Files that are missing or are no results, each with the reason: what is merged is not the whole run."""
+    """Files that are missing or are no results, and lines that are none, with the reasons: it is not the whole run."""
 
 
 def merge_results(paths: Iterable[str | Path], *, expected: int | None = None) -> Merged:
@@ -38,25 +38,36 @@ def merge_results(paths: Iterable[str | Path], *, expected: int | None = None) -
     expected: how many files the run has; fewer are told in `left_out`.
 
     Of two results of the same item and agent the later file's stand, in the earlier ones' place, as where an item was
-    run again; one that did not finish takes no other's place. A file that cannot be read is left out, and said.
+    run again; one that did not finish takes no other's place. A file that cannot be read is left out, and said, and so
+    is a line of one that is no result.
     Raises FileError or FormatVersionError where no file can be read.
     """
     read: list[tuple[str, _Run, list[Row]]] = []
     errors: list[StatebaseError] = []
+    told: list[str] = []
     for path in dict.fromkeys(map(str, paths)):
+        lines: list[FileError] = []
         try:
-            read.append((path, *read_results(path)))
+            read.append((path, *read_results(path, left_out=lines)))
         except StatebaseError as error:
             errors.append(error)
+        told += _lines_left_out(lines)
     if not read:
         raise errors[0] if errors else FileError("no results file was given", remedy="Give one or several.")
-    left_out = [" ".join(str(error).splitlines()) for error in errors]
+    left_out = [*(" ".join(str(error).splitlines()) for error in errors), *told]
     if expected is not None and len(read) < expected:
         left_out.append(f"{plural(len(read), 'results file')} of {expected}: what the other jobs replayed is missing")
     rows, again = _merged_rows(rows for _, _, rows in read)
     run = _merged_run([run for _, run, _ in read], [*left_out, *_strangers(read), *_again(again)])
     run |= {"part": True} if left_out else {}
     return Merged(run, rows, len(read), left_out)
+
+
+def _lines_left_out(lines: Sequence[FileError]) -> Iterator[str]:
+    """What is told of the lines of one file: the first one, and how many there are."""
+    if lines:
+        others = f", and so {'is 1 other' if len(lines) == 2 else f'are {len(lines) - 1:,} others'}"
+        yield f"{lines[0].where}: {lines[0].what}; it is left out{others if len(lines) > 1 else ''}"
 
 
 _Item: TypeAlias = dict[str | None, list[Row]]

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from pytest_statebase.cli import main
 from pytest_statebase.report.history import Point, read_history
-from pytest_statebase.report.results import Row, error_row, read_results, write_results
+from pytest_statebase.report.results import Row, dump_row, error_row, read_results, write_results
 
 
 @pytest.fixture(autouse=True)
@@ -93,6 +93,34 @@ def test_what_is_missing_is_said_and_the_rest_is_written() -> None:
         assert f"Warning: {words}" in result.stderr
     run, rows = read_results("all.jsonl")
     assert (len(rows), len(run["warnings"])) == (3, 3)
+
+
+@pytest.mark.parametrize("command", ["merge", "render"])
+def test_a_line_that_is_no_result_costs_no_other(command: str) -> None:
+    paths = shards()
+    with open(paths[1], "a", encoding="ascii") as file:
+        file.write(dump_row(good("d")).replace('"turn":1', '"turn":true') + "\n")
+        file.write(dump_row(good("e")).replace('"duration_ms":0.0', '"duration_ms":1e999') + "\n")
+    write_results("base.jsonl", [good("a")], {})
+    result = report(command, *paths, "-o", "r.html", *(["--results=all.jsonl"] if command == "merge" else []))
+    assert result.exit_code == 1
+    words = "shard-2.jsonl:3: this line is no result of a replay: the `turn` of a turn is true or false; it is left out"
+    assert f"Warning: {words}, and so is 1 other\n" in result.stderr
+    assert words in Path("r.html").read_text(encoding="utf-8")
+    if command == "merge":
+        run, rows = read_results("all.jsonl")
+        assert [row["cassette"] for row in rows] == [f"fixtures/{name}.session.yaml" for name in "abc"]
+        assert run["warnings"] == [f"{words}, and so is 1 other"]
+
+
+def test_a_base_with_a_line_that_is_no_result_is_refused() -> None:
+    write_results("base.jsonl", [good("a"), good("b")], {})
+    with open("base.jsonl", "a", encoding="ascii") as file:
+        file.write("{}\n")
+    result = report("merge", *shards(), "--base-results=base.jsonl", "--results=all.jsonl")
+    assert result.exit_code == 1
+    assert "Error: base.jsonl:4: this line is no result of a replay" in result.stderr
+    assert len(read_results("all.jsonl")[1]) == 3
 
 
 def test_an_output_that_cannot_be_written_keeps_no_other_from_being_written() -> None:

@@ -119,6 +119,8 @@ def test_a_killed_run_loses_its_last_line_alone(tmp_path: Path) -> None:
         (b'{"format": 1, "run": {}}\n{"cassette": "x"}\n{}\n', FileError, "it has no `fork`"),
         (b'{"format": 1, "run": {}}\n' + b"[" * 200_000 + b"\n{}\n", FileError, "nested too deeply"),
         (b'{"format": 1, "run": {}}\n{"cassette": NaN}\n{}\n', FileError, "NaN is no JSON"),
+        (b'{"format": 1, "run": {}}\n{"duration_ms": 1e999}\n', FileError, "a number that is too large"),
+        (b'{"format": 1, "run": {}}\n{"x": [-1e999]}\n{}\n', FileError, "a number that is too large"),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, content: bytes, kind: type[FileError], words: str) -> None:
@@ -139,6 +141,20 @@ def test_a_row_is_a_snapshot() -> None:
     found = result_to_row(made)
     made.turns[1].replayed.state["amount"] = "changed later"  # type: ignore[union-attr]
     assert found["turns"][1]["replayed"]["state"]["amount"] == {"!decimal": "42.50"}
+
+
+def test_lines_that_are_no_results_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    write_results(path, [row(clean("a")), row(clean("b"))], RUN)
+    head, first, second = path.read_text("ascii").splitlines()
+    lines = [head, '{"cassette": "x"}', first, '{"torn": ', first.replace('"turn":1', '"turn":true'), second]
+    path.write_text("\n".join([*lines, '{"cassette": "c']), "ascii")
+    left_out: list[FileError] = []
+    run, rows = read_results(path, left_out=left_out)
+    assert rows == [row(clean("a")), row(clean("b"))]
+    assert [error.where for error in left_out] == [f"{path}:{number}" for number in (2, 4, 5)]
+    assert left_out[0].what == "this line is no result of a replay: it has no `fork`"
+    assert run["warnings"] == [f"{path}:7: the last line was cut off and is left out"]
 
 
 def test_a_last_line_that_is_whole_and_no_result_is_refused(tmp_path: Path) -> None:

@@ -102,6 +102,21 @@ def test_bad_and_missing_shards_are_left_out_and_said(tmp_path: Path) -> None:
     assert merged.run["warnings"] == merged.left_out
 
 
+def test_lines_that_are_no_results_are_left_out_and_said(tmp_path: Path) -> None:
+    one, two = shard(tmp_path / "1.jsonl", [row(clean("a"))]), shard(tmp_path / "2.jsonl", [row(clean("b"))])
+    for path, bad in ((one, "{}\n"), (two, "[]\n" * 1_003)):
+        text = Path(path).read_text("ascii").split("\n", 1)
+        Path(path).write_text(f"{text[0]}\n{bad}{text[1]}", "ascii")
+    merged = merge_results([one, two])
+    assert [found["session"] for found in merged.rows] == ["sess_a", "sess_b"]
+    assert merged.left_out == [
+        f"{one}:2: this line is no result of a replay: it has no `cassette`; it is left out",
+        f"{two}:2: this line is no result of a replay: not a JSON mapping; it is left out, and so are 1,002 others",
+    ]
+    assert merged.run["warnings"] == merged.left_out
+    assert merged.run["part"]
+
+
 def test_without_any_result_there_is_nothing_to_merge(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"3\.jsonl"):
         merge_results([tmp_path / "3.jsonl", tmp_path / "4.jsonl"])
