@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import enum
 import sys
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from pytest_statebase import load_cassette, record_session, replay
 from pytest_statebase.cassette import write_record
 from pytest_statebase.plugin_accept import offer_of
+from pytest_statebase.report.jsonsafe import json_safe
 from pytest_statebase.report.results import dump_row, result_to_row
 from pytest_statebase.report.withoutsecrets import without_secrets
+from pytest_statebase.values import ABSENT
 
 KEY = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 PASSWORD = "tr0ub4dor-and-3"
@@ -69,3 +76,99 @@ def test_what_holds_no_secret_is_the_same_object() -> None:
 def test_what_a_name_tells_to_be_secret_goes_everywhere() -> None:
     row = {"state": {"password": PASSWORD}, "said": f"it is {PASSWORD}!"}
     assert without_secrets(row) == {"state": {"password": "REDACTED"}, "said": "it is REDACTED!"}
+
+
+class Shown:
+    """Known by its repr alone."""
+
+    def __repr__(self) -> str:
+        return f"Shown({PLAIN})"
+
+
+class Names(list[Any]):
+    """A list with a name of its own."""
+
+
+class Field(enum.Enum):
+    PASSWORD = "password"
+    PIN = 1
+
+
+@dataclass
+class Login:
+    password: Any
+
+
+PLAIN = "hunter"
+"""So plain a word that nothing but its name tells that it is a secret."""
+MASKED = "REDACTED"
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"password": PLAIN.encode()}, {"password": {"!bytes": MASKED}}),
+        ({"password": (PLAIN,)}, {"password": {"!tuple": [MASKED]}}),
+        ({"password": {PLAIN}}, {"password": {"!set": [MASKED]}}),
+        ({"password": Names([PLAIN, (PLAIN,)])}, {"password": {"!Names": [MASKED, {"!tuple": [MASKED]}]}}),
+        ({"password": Shown()}, {"password": {"!repr": MASKED}}),
+        ({"password": {1: PLAIN}}, {"password": {"!map": [[1, MASKED]]}}),
+        ({1: 2, "password": PLAIN}, {"!map": [[1, 2], ["password", MASKED]]}),
+        ({b"password": PLAIN.encode()}, {"!map": [[{"!bytes": "password"}, {"!bytes": MASKED}]]}),
+        ({("user", "password"): PLAIN}, {"!map": [[{"!tuple": ["user", "password"]}, MASKED]]}),
+        ({1: 2, "name": "X-Api-Key", "value": PLAIN}, {"!map": [[1, 2], ["name", "X-Api-Key"], ["value", MASKED]]}),
+        ({"!password": PLAIN}, {"!map": [["!password", MASKED]]}),
+        ({"password": Decimal("4711.5")}, {"password": {"!decimal": MASKED}}),
+        ({"session_token": UUID(int=7)}, {"session_token": {"!uuid": MASKED}}),
+        ([{"a": ({"password": PLAIN.encode()},)}], [{"a": {"!tuple": [{"password": {"!bytes": MASKED}}]}}]),
+    ],
+)
+def test_a_value_of_any_type_stands_under_the_name_of_its_tag(value: Any, told: Any) -> None:
+    assert without_secrets(json_safe(value)) == told
+
+
+def test_fields_and_cut_values_stand_under_the_name_of_their_tag() -> None:
+    fields = without_secrets(json_safe(Login(PLAIN.encode())))["!object"]["fields"]
+    assert fields == {"password": {"!bytes": MASKED}}
+    held = without_secrets(json_safe({"api_token": Login({"value": PLAIN})}))["api_token"]["!object"]
+    assert held == {"type": f"{__name__}:Login", "fields": {"password": {"value": MASKED}}}
+    cut = without_secrets({"password": json_safe(PLAIN * 9, limit=20)})
+    assert cut == {"password": {"!cut": {"head": MASKED, "size": 54}}}
+
+
+@pytest.mark.parametrize("key", [Field.PASSWORD, Field.PIN])
+def test_an_enum_as_a_key_is_a_name(key: Field) -> None:
+    (pair,) = without_secrets(json_safe({key: "1234"}))["!map"]
+    assert pair[1] == MASKED
+
+
+def test_what_is_known_by_its_tag_goes_everywhere() -> None:
+    row = json_safe({"state": {"password": (PASSWORD.encode(),)}, "said": f"it is {PASSWORD}!"})
+    assert without_secrets(row)["said"] == "it is REDACTED!"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"token": Decimal("12")},
+        {"token": datetime(2026, 1, 2)},
+        {"order": (1, b"x"), 3: {"a"}},
+        {"password": None, 1: ABSENT},
+        {"!map": [[{"!enum": 5}, 1], [{"!enum": {"fields": 5}}, {}], [{}, []]]},
+        {"!map": [["password"]]},
+        {"!cut": 5},
+    ],
+)
+def test_what_holds_no_secret_under_a_tag_is_the_same_object(value: Any) -> None:
+    for one in (value, json_safe(value)):
+        assert without_secrets(one) is one
+
+
+def test_deep_values_of_any_type() -> None:
+    value: Any = {"password": PASSWORD.encode()}
+    for number in range(20):
+        value = (Login({1: value}),) if number % 2 else (value,)
+    safe = json_safe(value)
+    assert PASSWORD in str(safe)
+    assert "!cut" not in str(safe)
+    assert PASSWORD not in str(without_secrets(safe))
