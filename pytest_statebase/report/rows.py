@@ -76,7 +76,7 @@ def error_row(
 ) -> Row:
     """The row of a replay that could not begin: an unreadable file, a fork point that is not there.
 
-    message: the whole error text, several lines where it has them.
+    message: the whole error text, several lines where it has them. Secrets in it are masked.
     """
     row: Row = {
         "cassette": cassette,
@@ -97,9 +97,8 @@ def error_row(
         "turns": [],
         "calls": {},
     }
-    if nodeid is not None:
-        row["nodeid"] = nodeid
-    return row
+    clean: Row = without_secrets(row)
+    return clean if nodeid is None else {**clean, "nodeid": nodeid}
 
 
 def _turn(turn: TurnResult, reads: Collection[str]) -> Row:

@@ -233,3 +233,34 @@ def agent(user_input):
     project.run("--statebase-results=results.jsonl", "-Wdefault", agent="asks:agent")
     (row,) = project.results()
     assert row["turns"][0]["replayed"]["output"] == "True True"
+
+
+OWN = ("hunter2x9QQ", "ghp_16C7e42F292c6912E7710c838347Ae178B4a")
+"""Secrets of agents that need no server."""
+FILES = (
+    "--junitxml=junit.xml",
+    "--statebase-report=report.html",
+    "--statebase-results=results.jsonl",
+    "--statebase-summary=summary.md",
+    "-rA",
+)
+
+
+def own_leaks(project: Project, *outputs: str) -> list[str]:
+    written = ("junit.xml", "report.html", "results.jsonl", "summary.md")
+    places = {name: (project.path / name).read_text(encoding="utf-8") for name in written}
+    places |= {f"output {number}": text for number, text in enumerate(outputs)}
+    return [name for name, text in places.items() if any(secret in text for secret in OWN)]
+
+
+def test_an_agent_that_cannot_be_made(project: Project) -> None:
+    source = f"class agent:\n    def __init__(self):\n        raise ValueError('password={OWN[0]} {OWN[1]}')\n"
+    (project.path / "mine.py").write_text(source, encoding="utf-8")
+    project.cassette()
+    result = project.run(*FILES, agent="mine:agent")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    (row,) = project.results()
+    assert row["message"].startswith(
+        "the agent mine:agent cannot be instantiated: ValueError: password=REDACTED REDACTED"
+    )
+    assert own_leaks(project, result.stdout.str(), result.stderr.str()) == []

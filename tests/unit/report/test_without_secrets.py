@@ -17,7 +17,9 @@ from pytest_statebase import load_cassette, record_session, replay
 from pytest_statebase.cassette import write_record
 from pytest_statebase.plugin_accept import offer_of
 from pytest_statebase.report.jsonsafe import json_safe
-from pytest_statebase.report.results import dump_row, result_to_row
+from pytest_statebase.report.prose.brief import brief
+from pytest_statebase.report.results import dump_row, error_row, result_to_row
+from pytest_statebase.report.runs import Run
 from pytest_statebase.report.withoutsecrets import without_secrets
 from pytest_statebase.values import ABSENT
 
@@ -172,3 +174,13 @@ def test_deep_values_of_any_type() -> None:
     assert PASSWORD in str(safe)
     assert "!cut" not in str(safe)
     assert PASSWORD not in str(without_secrets(safe))
+
+
+def test_an_error_row_holds_no_secret() -> None:
+    message = f"the agent could not be made: ValueError\npassword=hunter2x9QQ {KEY}"
+    row = error_row("a.session.yaml", "version 0", message, nodeid="a.session.yaml::version-0")
+    assert row["message"] == "the agent could not be made: ValueError\npassword=REDACTED REDACTED"
+    assert row["nodeid"] == "a.session.yaml::version-0"
+    assert error_row("a.session.yaml", "", f"no {KEY}")["failure"] == "no REDACTED"
+    run = Run([row], {})
+    assert "password=REDACTED REDACTED" in brief(run, row, None)
