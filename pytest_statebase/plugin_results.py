@@ -193,11 +193,14 @@ class Results:
         """Rules and baselines that no longer matter, recorded calls that no longer fit, what was known for too long."""
         from .report.notes import run_notes
         from .report.upkeep import upkeep_warnings
+        from .report.withoutsecrets import without_secrets
 
         narrow = self._is_narrow()
         whole = not narrow and all(row["outcome"] != "error" for row in rows)
         orphans = [] if narrow or not self.settings.replaying else self._orphans()
-        return [*self._left_over(), *run_notes(rows, whole=whole), *upkeep_warnings(rows, whole=whole), *orphans]
+        told = [*self._left_over(), *run_notes(rows, whole=whole), *upkeep_warnings(rows, whole=whole), *orphans]
+        clean: list[str] = without_secrets(told)
+        return clean
 
     def _is_narrow(self) -> bool:
         """Whether what is replayed was chosen, so that nothing can be said of the rest."""
@@ -295,9 +298,12 @@ def _shown(path: Path, invocation: Path) -> str:
 
 def _fail(rows: list[dict[str, Any]], found: pytest.ExceptionInfo[BaseException]) -> None:
     """What failed an item whose replays all passed, a warning that is an error say, fails them as well."""
+    from .report.withoutsecrets import without_secrets
+
     if all(row["outcome"] == "passed" for row in rows):
+        failure = without_secrets(f"pytest: {found.exconly().strip().splitlines()[0]}")
         for row in rows:
-            row.update(outcome="failed", failure=f"pytest: {found.exconly().strip().splitlines()[0]}")
+            row.update(outcome="failed", failure=failure)
 
 
 def _are_stale(rows: list[dict[str, Any]]) -> bool:

@@ -13,7 +13,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from .conftest import INI, Project
+from .conftest import INI, PLAN, Project
 
 pytest.importorskip("httpx", reason="the agent of these tests sends its requests with httpx")
 
@@ -264,3 +264,26 @@ def test_an_agent_that_cannot_be_made(project: Project) -> None:
         "the agent mine:agent cannot be instantiated: ValueError: password=REDACTED REDACTED"
     )
     assert own_leaks(project, result.stdout.str(), result.stderr.str()) == []
+
+
+RAISES = f"""
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    yield
+    raise ValueError("password={OWN[0]} {OWN[1]}")
+"""
+
+
+def test_what_fails_an_item_besides_and_what_a_run_warns_of(project: Project) -> None:
+    (project.path / "conftest.py").write_text(RAISES, encoding="utf-8")
+    entry = f'{{fingerprint: 0123456789ab, until: "2999-01-01", ticket: "password={OWN[0]}"}}'
+    project.cassette(plan=PLAN + f"known: [{entry}]\n")
+    project.run(*FILES)
+    assert project.results()[0]["failure"] == "pytest: ValueError: password=REDACTED REDACTED"
+    first = (project.path / "results.jsonl").read_text(encoding="utf-8").splitlines()[0]
+    (warning,) = json.loads(first)["run"]["warnings"]
+    assert "(password=REDACTED) matched nothing" in warning
+    # The failure itself is pytest's to tell, in the terminal and JUnit's XML.
+    assert set(own_leaks(project)) <= {"junit.xml"}
