@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from ..cassette.personal import Kind
@@ -17,12 +18,16 @@ _NUMBERS: Final = frozenset({
 _FRAMES: Final = ({"type", "fields"}, {"head", "size"})
 """What stands in a tag around the value."""
 _ABOUT: Final = frozenset({"type", "size"})
+_SIDES: Final = frozenset({"recorded", "replayed"})
+_LAST_KEY: Final = re.compile(r'([^."\[\]]+|"(?:[^"\\]|\\.)*")(?:\[\d+\])*\Z')
+"""Of a path as `compare.paths` writes it; places in lists have no name."""
 
 
 def without_secrets(value: Any) -> Any:
     """A JSON-safe value without secrets, known by their form or by the names that they stand under.
 
-    A value with a tag of `jsonsafe` stands under the name that the tag stands under, one in `!map` under its key.
+    A value with a tag of `jsonsafe` stands under the name that the tag stands under, one in `!map` under its key, the
+    two sides of a divergence under the end of its path.
     What is known to be one in one place goes in all others. Placeholders of recordings stay, and so does personal data:
     recordings hold none, and the agent's own texts are the project's. What holds no secret is the very same object.
     """
@@ -36,9 +41,15 @@ def without_secrets(value: Any) -> Any:
 
 
 class _TaggedWalk(Walk):
-    """Goes through tags with the name under which they stand."""
+    """Goes through tags with the name under which they stand, and through divergences with their path's."""
 
     def _dict(self, value: dict[Any, Any], name: str) -> dict[Any, Any]:
+        if "facet" in value and type(path := value.get("path")) is str:
+            last = _LAST_KEY.search(path)
+            said = last[1] if last else ""
+            return _same_or(
+                {key: self.value(item, said if key in _SIDES else "") for key, item in value.items()}, value
+            )
         tag = next(iter(value)) if len(value) == 1 else None
         if type(tag) is not str or tag[:1] != "!":
             return super()._dict(value, name)
@@ -52,8 +63,9 @@ class _TaggedWalk(Walk):
         if tag == "!map" and type(inner) is list and all(type(pair) is list and len(pair) == 2 for pair in inner):
             return self._pairs(inner, name)
         if type(inner) is dict and inner.keys() in _FRAMES:
-            new = {key: self.value(item, "" if key in _ABOUT else name) for key, item in inner.items()}
-            return inner if all(new[key] is inner[key] for key in new) else new
+            return _same_or(
+                {key: self.value(item, "" if key in _ABOUT else name) for key, item in inner.items()}, inner
+            )
         return self.value(inner, name)
 
     def _pairs(self, pairs: list[list[Any]], name: str) -> list[list[Any]]:
@@ -65,6 +77,10 @@ class _TaggedWalk(Walk):
             clean = [self.value(key), self.value(item, self._under(_name_of(key), item, told, holder, name))]
             new.append(pair if clean[0] is key and clean[1] is item else clean)
         return new if any(one is not other for one, other in zip(new, pairs, strict=True)) else pairs
+
+
+def _same_or(new: dict[Any, Any], old: dict[Any, Any]) -> dict[Any, Any]:
+    return old if all(new[key] is old[key] for key in new) else new
 
 
 def _name_of(key: Any) -> str | None:

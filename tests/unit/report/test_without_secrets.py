@@ -144,6 +144,27 @@ def test_an_enum_as_a_key_is_a_name(key: Field) -> None:
     assert pair[1] == MASKED
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        ("state.auth.password", PLAIN, MASKED),
+        ("tools.login#2.arguments.password", 4711, "0"),
+        ("tools.login.arguments.password", {"!bytes": PLAIN}, {"!bytes": MASKED}),
+        ("state.password[0][12]", PLAIN, MASKED),
+        ('state."X-Api-Key: \\"a\\" key.secret"', PLAIN, MASKED),
+        ("state.password.kind", PLAIN, PLAIN),
+        ("state.passwords_of.kim", PLAIN, PLAIN),
+        ("output", PLAIN, PLAIN),
+        ("", PLAIN, PLAIN),
+    ],
+)
+def test_the_sides_of_a_divergence_stand_under_the_end_of_its_path(path: str, value: Any, told: Any) -> None:
+    found = {"facet": "state", "kind": "value", "path": path, "recorded": value, "replayed": value}
+    clean = without_secrets([found])
+    assert clean == [found | {"recorded": told, "replayed": told}]
+    assert (clean[0] is found) == (told == value)
+
+
 def test_what_is_known_by_its_tag_goes_everywhere() -> None:
     row = json_safe({"state": {"password": (PASSWORD.encode(),)}, "said": f"it is {PASSWORD}!"})
     assert without_secrets(row)["said"] == "it is REDACTED!"
