@@ -14,7 +14,7 @@ _TOKEN = 500
 
 _NAMED = {
     '"': re.compile(r'"([\w.-]+)(\\*)"[ \t\r\n]*:[ \t\r\n]*(?=[\\"\[{\d-])', re.ASCII),
-    "'": re.compile(r"'([\w.-]+)(\\*)'[ \t\r\n]*:[ \t\r\n]*(?=[\\'\"\[{\d-])", re.ASCII),
+    "'": re.compile(r"'([\w.-]+)(\\*)'[ \t\r\n]*:[ \t\r\n]*(?:b(?=['\"])|(?=[\\'\"\[{\d-]))", re.ASCII),
 }
 _NUMBER = re.compile(r"-?[0-9][0-9.]*(?:[eE][+-]?[0-9]+)?")
 _PIN = re.compile(r"[0-9]+(?![0-9.eE])")

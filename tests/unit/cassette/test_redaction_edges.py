@@ -184,3 +184,16 @@ def test_spellings_of_what_the_answer_repeats(secret: str) -> None:
     answer = redacted_exchange(Exchange(asked, reply)).answer
     assert isinstance(answer, Response)
     assert not [one for one in told if f"({one})".encode() in answer.body]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("{'password': b'hush'}", "{'password': b'REDACTED'}"),
+        ("""{b'password': b"it's hush", 'n': b'1'}""", """{b'password': b"REDACTED", 'n': b'1'}"""),
+        ("{'password': b'hu", "{'password': b'REDACTED"),
+        ("{'password': b}", "{'password': b}"),
+    ],
+)
+def test_bytes_as_python_shows_them(body: str, expected: str) -> None:
+    assert clean(body, "text/plain").decode() == expected
