@@ -184,18 +184,37 @@ def _is_field(field: Any, value: Any) -> bool:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two values are equal to the type (see `freeze`)."""
+    """Whether two values are equal to the type (see `freeze`); quick where they share what they hold."""
+    if left is right:
+        return True
     kind = type(left)
     if kind is not type(right):
         return isinstance(left, TypedData) != isinstance(right, TypedData) and freeze(left) == freeze(right)
-    if kind is str or kind is int or kind is bool or left is None:
-        return bool(left == right)
     try:
-        return freeze(left) == freeze(right)
+        return _same(left, right)
     except RecursionError:
         if kind is dict or kind is list:
             return _same_deep(left, right)
         raise
+
+
+def _same(left: Any, right: Any) -> bool:
+    """As `freeze(left) == freeze(right)`, without a copy of mappings and lists."""
+    if left is right:
+        return True
+    kind = type(left)
+    if kind is type(right):
+        if kind is str or kind is int or kind is bool:
+            return bool(left == right)
+        if kind is list:
+            return len(left) == len(right) and all(map(_same, left, right))
+        # Keys that are no texts (`1`, `1.0` and `True`) may be equal without being the same.
+        if kind is dict and _TEXTS.issuperset(map(type, left)) and _TEXTS.issuperset(map(type, right)):
+            return left.keys() == right.keys() and all(map(_same, left.values(), map(right.__getitem__, left)))
+    return freeze(left) == freeze(right)
+
+
+_TEXTS = frozenset({str})
 
 
 def _same_deep(left: Any, right: Any) -> bool:

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
-from report_data import clean, recording, row, still_failing, told
+from collections.abc import Sequence
+from typing import Any
 
+import pytest
+from report_data import clean, recording, result, row, served, still_failing, text, told, turn_of
+
+from pytest_statebase import values
+from pytest_statebase.compare.model import AlignedCall, Divergence, Facet, Kind, Observed, TurnResult, Verdict
+from pytest_statebase.ledger import ToolCalled
 from pytest_statebase.report.page.limits import cut_value, short_words, value_limit
+from pytest_statebase.values import freeze
 
 LONG = "x" * 3_000
+
+
+def changed(number: int, calls: Sequence[ToolCalled]) -> TurnResult:
+    """A turn whose calls were all answered as recorded, and whose output is another one."""
+    recorded = turn_of(number, f"ask {number}", f"answer {number}", calls)
+    answers = [served(call, number, at) for at, call in enumerate(calls)]
+    observed = Observed(number, answers, text(f"other {number}"), duration_ms=1.0)
+    found = Divergence(Facet.OUTPUT, Kind.TEXT, "output", f"answer {number}", f"other {number}")
+    aligned = [AlignedCall(at, at, call.tool) for at, call in enumerate(calls)]
+    return TurnResult(number, Verdict.CHANGED, recorded, observed, [found], aligned)
 
 
 def test_names_are_cut_and_values_are_not() -> None:
@@ -46,3 +64,18 @@ def test_a_value_that_only_looks_cut_is_cut_like_any_other() -> None:
     assert cut_value(odd, 100) == odd
     assert cut_value(odd, 8) == {"!cut": {"head": '{"!cut":', "size": 28}}
     assert cut_value({"!cut": {"head": "abc", "size": 9}}, 2) == {"!cut": {"head": "ab", "size": 9}}
+
+
+def test_a_served_result_is_not_compared_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[Any] = []
+
+    def counted(value: Any) -> Any:
+        walked.append(value)
+        return freeze(value)
+
+    monkeypatch.setattr(values, "freeze", counted)
+    call = ToolCalled("fetch", {"page": 1}, {"rows": [{"id": at, "price": at / 7} for at in range(20_000)]})
+    made = row(result("large", [changed(1, [call])]))["turns"][0]["calls"][0]
+    assert made["replayed"] == {"same": True}
+    assert made["recorded"]["result"]["!cut"]["size"] > 400_000
+    assert walked == []
