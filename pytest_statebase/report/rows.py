@@ -9,6 +9,7 @@ from ..compare.model import AlignedCall, Divergence, Kind, ReplayedCall, ReplayR
 from ..events import memories_of
 from ..ledger import ToolCalled, Turn
 from ..values import ABSENT, same
+from .cutting import within_budget
 from .jsonsafe import json_safe, short_text
 from .measures import production_row
 from .notes import evolution_row, known_row
@@ -33,7 +34,8 @@ def result_to_row(result: ReplayResult, *, nodeid: str | None = None, reads: Col
     reads: the tools that have no effect (`reads: true`); every other call is listed as a write.
 
     A turn that is `unchanged` keeps short texts only, its replayed side is `{"same": true}`. Absent values
-    have no key, secrets are masked. Values longer than `jsonsafe.VALUE_LIMIT` are cut and say their size.
+    have no key, secrets are masked. Values longer than `jsonsafe.VALUE_LIMIT` are cut and say
+    their size; where all of them together are longer than `cutting.ROW_LIMIT`, the longest are cut shorter.
     """
     failure = result.failure
     row: Row = {
@@ -67,7 +69,7 @@ def result_to_row(result: ReplayResult, *, nodeid: str | None = None, reads: Col
     if result.recording is not None:
         row |= timeline_row(result.recording, {turn.turn for turn in result.turns})
         row["production"] = production_row(result.recording)
-    clean: Row = without_secrets(row)
+    clean = within_budget(without_secrets(row))
     return clean if nodeid is None else {**clean, "nodeid": nodeid}
 
 

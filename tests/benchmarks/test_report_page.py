@@ -19,9 +19,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "report"))
 
 from report_data import RUN, result, row, still_failing, turn_of, unchanged
+from test_report_limits import large
 
 from pytest_statebase.ledger import ToolCalled
 from pytest_statebase.report.page.html import render_html, write_html
+from pytest_statebase.report.results import write_results
 from pytest_statebase.report.runs import Run
 
 WORDS = ["order", "refund", "parcel", "address", "change", "please", "thank", "you", "delivered", "invoice", "wrong"]
@@ -85,6 +87,17 @@ def test_sessions_on_a_page(benchmark: Any, tmp_path: Path, count: int) -> None:
     benchmark.extra_info["kb_a_session"] = round((size - empty) / 1000 / count, 2)
     benchmark.extra_info |= pytest_html(tmp_path, count)
     assert size < 2_000_000
+
+
+def test_large_results(benchmark: Any, tmp_path: Path) -> None:
+    """Budget for 300 sessions of 40 turns with results of 1 MB: 60 MB of results, and a page of 10 MB in 10 s."""
+    rows = [large(f"s{number}")[1] for number in range(300)]
+    benchmark.pedantic(write_html, (tmp_path / "report.html", Run(rows, RUN)), rounds=1)
+    write_results(tmp_path / "results.jsonl", rows, RUN)
+    sizes = {name: (tmp_path / name).stat().st_size for name in ("report.html", "results.jsonl")}
+    benchmark.extra_info |= {name: round(size / 1_000_000, 1) for name, size in sizes.items()}
+    assert sizes["report.html"] < 10_000_000
+    assert sizes["results.jsonl"] < 60_000_000
 
 
 @pytest.fixture

@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from report_data import clean, recording, result, row, served, still_failing, text, told, turn_of
+from report_data import RUN, clean, recording, result, row, served, still_failing, text, told, turn_of
 
 from pytest_statebase import values
 from pytest_statebase.compare.model import AlignedCall, Divergence, Facet, Kind, Observed, TurnResult, Verdict
 from pytest_statebase.ledger import ToolCalled
+from pytest_statebase.report.cutting import ROW_LIMIT, within_budget
+from pytest_statebase.report.page.html import render_html
 from pytest_statebase.report.page.limits import cut_value, short_words, value_limit
+from pytest_statebase.report.results import dump_row
+from pytest_statebase.report.rows import Row
+from pytest_statebase.report.runs import Run
 from pytest_statebase.values import freeze
 
 LONG = "x" * 3_000
@@ -79,3 +84,44 @@ def test_a_served_result_is_not_compared_again(monkeypatch: pytest.MonkeyPatch) 
     assert made["replayed"] == {"same": True}
     assert made["recorded"]["result"]["!cut"]["size"] > 400_000
     assert walked == []
+
+
+MEGABYTE = "lorem ipsum " * 90_000
+
+
+def large(name: str) -> tuple[list[ToolCalled], Row]:
+    """Forty recorded results of 1 MB, and the row of a session with them."""
+    calls = [ToolCalled("fetch", {"page": f"{name} {number}"}, f"{number} {MEGABYTE}") for number in range(1, 41)]
+    return calls, row(result(name, [changed(number, [call]) for number, call in enumerate(calls, 1)]))
+
+
+def test_many_long_values_of_a_row_share_its_budget() -> None:
+    """Of 300 sessions of 40 turns with results of 1 MB, the results file stays below 60 MB and the page below 10 MB."""
+    calls, made = large("large")
+    assert 300 * len(dump_row(made)) < 60_000_000
+    assert len(render_html(Run([made] * 300, RUN))) < 10_000_000
+    kept = [turn["calls"][0]["recorded"]["result"]["!cut"] for turn in made["turns"]]
+    assert [one["size"] for one in kept] == [len(call.result) for call in calls]
+    assert [one["head"] for one in kept] == [
+        call.result[: len(one["head"])] for call, one in zip(calls, kept, strict=True)
+    ]
+    assert {len(one["head"]) for one in kept} == {len(kept[0]["head"])}
+    assert 0.8 * ROW_LIMIT < 40 * len(kept[0]["head"]) <= ROW_LIMIT
+    assert [turn["recorded"]["output"] for turn in made["turns"]] == [f"answer {at}" for at in range(1, 41)]
+    assert all(len(call.result) > 1_000_000 for call in calls), "the recording has them in full"
+
+
+def test_values_that_fit_the_budget_stay_as_they_are() -> None:
+    made = row(still_failing())
+    assert within_budget(made) is made
+    made["turns"][1]["recorded"]["output"] = "x" * 1_000
+    made["turns"][1]["replayed"]["output"] = "y" * 600
+    made["turns"][1]["calls"][0]["recorded"] |= {"agent": "a" * 300, "result": {"rows": ["z" * 500]}}
+    assert within_budget(made, 4_000) is made
+    turn = within_budget(made, 1_500)["turns"][1]
+    assert turn["recorded"]["output"]["!cut"]["size"] == 1_000
+    assert turn["replayed"]["output"]["!cut"]["size"] == 600
+    assert turn["calls"][0]["recorded"]["agent"] == "a" * 300
+    assert turn["calls"][0]["recorded"]["result"]["!cut"]["size"] == len('{rows: [""]}') + 500
+    assert turn["calls"][0]["recorded"]["arguments"] == made["turns"][1]["calls"][0]["recorded"]["arguments"]
+    assert made["turns"][1]["recorded"]["output"] == "x" * 1_000, "the row itself stays"
