@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..grouping import cassette_name, group_of_row, plural, sentence, told_sides
+from ..grouping import cassette_name, group_of_row, plural, sentence, side_name, told_sides
 from ..page.view import anchors_of
 from ..prose.identical import Failure, failures
 from ..prose.markdown import page_link
@@ -86,7 +86,7 @@ def _values(found: Row) -> Iterator[str]:
     if len(told) == 2:
         told = dict(zip(told, shorten_pair(told["recorded"], told["replayed"], _WIDTH), strict=True))
     for side, text in told.items():
-        yield f"{'now' if side == 'replayed' else side}: {shorten(text, _WIDTH)}"
+        yield f"{'now' if side == 'replayed' else side_name(found, side)}: {shorten(text, _WIDTH)}"
 
 
 def _command(name: str, properties: dict[str, str], text: str) -> str:

@@ -97,6 +97,13 @@ def test_a_failure_is_told_where_the_plan_expects_something_else(root: Path) -> 
     ]
 
 
+def test_what_was_accepted_is_called_so(root: Path) -> None:
+    made = row(still_failing())
+    made["turns"][1]["divergences"][0]["baseline"] = True
+    (found,) = lines([made], root)
+    assert found.text.split("\n")[1:3] == ["accepted: 42.5", "now: 40.0"]
+
+
 def test_without_an_expectation_it_is_told_where_the_turn_was_recorded(root: Path) -> None:
     plan = root / "fixtures" / "refund.session.yaml"
     plan.write_text(PLAN.split("expect")[0], encoding="utf-8")
