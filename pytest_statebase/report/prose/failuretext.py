@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 
-from ...compare.model import Group, Kind, Verdict
-from ..grouping import group_of_turn, judged, name_of, plural, sentence, side_name, told_sides
+from ...compare.model import Facet, Group, Kind, Verdict
+from ..grouping import group_of_turn, judged, plural, sentence, side_name, told_sides
 from ..rows import Row
 from ..show import one_line, shorten_pair
 from .identical import Failure
@@ -14,6 +13,7 @@ from .markdown import block, code
 
 _VERDICTS = frozenset(verdict.value for verdict in Verdict)
 _KINDS = frozenset(kind.value for kind in Kind)
+_ELSEWHERE = {Kind.MOVED.value: "made, in another turn", Kind.REORDERED.value: "made, in another order"}
 _WIDTH = 60
 _WIDE = 400
 _LISTED = 20
@@ -42,23 +42,35 @@ def turns_text(row: Row) -> str:
     return ", ".join(parts) if parts else code(row.get("failure") or "did not begin")
 
 
-def command_of(row: Row) -> str:
-    """What replays it again."""
-    return f"pytest {shlex.quote(name_of(row))}"
-
-
 def what_differs(failure: Failure) -> tuple[str, str]:
     """What differs, and the values on both sides."""
     found = failure.found
     if found is None:
-        return code(failure.why, 300), ""
+        return code(failure.why, 300), _without_difference(failure)
     sides = _sides(found, _WIDTH)
     if len(sides) == 2:
         values = " → ".join(sides.values())
     else:
         values = "".join(f"{_side(found, side)} {text}" for side, text in sides.items())
     more = f", and {failure.prints - 1:,} other pairs of values" if failure.prints > 1 else ""
-    return _headed(found, 120), values + more
+    return _headed(found, 120), (values or _without_values(found)) + more
+
+
+def _without_difference(failure: Failure) -> str:
+    """What stands for the values of a failure that no difference is."""
+    turn = failure.places[0][1]
+    if turn is None or turn["replayed"] is None:
+        return "not replayed"
+    return "the same" if turn["verdict"] == Verdict.STILL_FAILING else "not judged"
+
+
+def _without_values(found: Row) -> str:
+    """What became of a call, or of a value, where neither side is told."""
+    if found["kind"] in _ELSEWHERE:
+        return _ELSEWHERE[found["kind"]]
+    if found["kind"] != Kind.EXPECT:
+        return "not told"
+    return "now not made" if found["facet"] in (Facet.TOOLS, Facet.HTTP) else "now nothing"
 
 
 def _side(found: Row, side: str) -> str:

@@ -26,7 +26,8 @@ from ..rows import Row
 from ..runs import Run
 from ..show import one_line
 from ..traffic import ONCE_LIVE, stale_text, traffic_texts
-from .failuretext import command_of, detail_lines, turns_text, verdict_text, what_differs
+from .commands import reproduce_command
+from .failuretext import detail_lines, turns_text, verdict_text, what_differs
 from .identical import Failure, failures
 from .markdown import Part, code, fitted, linked, page_link, table_head, table_row
 
@@ -170,7 +171,7 @@ class _Page:
         if self.bad:
             rows = sorted(self.bad, key=lambda row: row.get("gate") == "warn")
             lines = [
-                f"To replay one again: {code(command_of(rows[0]), 300)}",
+                f"To replay one again: {code(reproduce_command(rows[0]), 600)}",
                 "",
                 *table_head("Session", "Owner", "Turns"),
             ]

@@ -87,7 +87,10 @@ def test_a_comment_says_what_failed_and_where() -> None:
     rows = [line for line in text.split("\n") if line.startswith("| [`")]
     assert rows[0] == f"| [`refund::turn-2`]({at(row(still_failing()))}) | `payments-team` | turn 2 still-failing |"
     assert rows[-1].endswith("turn 1 error, blocks nothing (`gate: warn`) |")
-    assert "To replay one again: `pytest fixtures/refund.session.yaml::turn-2`" in text
+    assert (
+        "To replay one again: `pytest fixtures/refund.session.yaml "
+        "'--statebase-fork=turn 2' '--statebase-until=turn 2' --statebase-mode=continuous -v`"
+    ) in text
     assert "| ❌ fail | 5 | 1 error, 1 unrecorded, 1 changed, 1 unproven, 1 still-failing," in text
     assert_inert(text, PAGE)
 
@@ -327,3 +330,42 @@ def test_values_say_whose_they_are() -> None:
         side = "recorded" if found["kind"] == "removed" else "replayed"
         cause.update({"path": "state.x", "facet": "state", side: 1, **found})
         assert line in render_comment(of([one]))
+
+
+@pytest.mark.parametrize("render", [render_comment, render_job_summary])
+def test_the_command_that_replays_one_again_names_the_agent_that_was_given(render: Any) -> None:
+    given = "--statebase-agent=sample.fixed:SupportAgent"
+    again = row(still_failing())
+    assert given not in render(of([again]))
+    assert f" {given} -v`" in render(of([again | {"agent_given": True}]))
+
+
+def test_calls_without_values_are_told_in_words() -> None:
+    one = row(still_failing())
+    cause = one["turns"][1]["divergences"][0]
+    told = {
+        "now not made": {"facet": "tools", "kind": "expect", "detail": "refund was not called"},
+        "now nothing": {"facet": "output", "kind": "expect", "detail": "output does not contain 'x'"},
+        "made, in another turn": {
+            "facet": "tools",
+            "kind": "moved",
+            "detail": "in turn 4",
+            "recorded": 1,
+            "replayed": 1,
+        },
+        "made, in another order": {"facet": "tools", "kind": "reordered", "detail": "after b", "recorded": 1},
+        "not told": {"facet": "tools", "kind": "value", "detail": "could not be compared: KeyError"},
+    }
+    for words, found in told.items():
+        cause.clear()
+        cause.update({"path": "tools.refund", **found})
+        (line,) = section(render_comment(of([one])), "Why sessions fail")[2:]
+        assert line.startswith(f"| 1 | `tools.refund` `{found['detail']}` | {words} | ")
+
+
+def test_reasons_without_a_difference_are_told_in_words() -> None:
+    again, stale = row(still_failing()), row(unproven())
+    again["turns"][1]["divergences"] = []
+    stale["turns"][0] |= {"verdict": "stale", "reason": "no model call is recorded", "divergences": []}
+    lines = section(render_comment(of([again, stale, all_rows()[-1]])), "Why sessions fail")[2:]
+    assert [line.split(" | ")[2] for line in lines] == ["the same", "not judged", "not replayed"]
