@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ..compare.model import Facet, Group, Kind, Verdict
 from ..compare.paths import render_key
 from .notes import expired_text
+from .raised import error_text, raised_text
 from .requestwrites import request_writes
 from .rows import Row
 from .show import one_line, shorten, shorten_pair, visible
@@ -137,17 +138,20 @@ def side_name(found: Row, side: str) -> str:
 
 
 def in_one_line(row: Row, *, width: int = 60) -> str:
-    """Why a replay did not pass, on one line: the verdicts, then the cause with both values."""
+    """Why a replay did not pass, on one line: the verdicts, what the agent raised, the cause with both values."""
     expired = {visible(expired_text(one)): None for turn in judged(row) for one in turn.get("expired", ())}
     why = _why(row)
     root = root_cause(row)
+    turn = root[0] if root else next((turn for turn in judged(row) if not group_of_turn(turn).passes), None)
+    raised = raised_text(turn, root[1:] if root else ()) if turn else None
+    crash = f"the agent raised {shorten(raised, 2 * width)}" if raised else ""
     if root is None:
-        return shorten(": ".join([*expired, why]), 200)
+        return shorten(": ".join(part for part in (*expired, why, crash) if part), 200)
     turn, found = root
     place = "" if why.startswith(f"turn {turn['turn']} ") else f"turn {turn['turn']} "
     words = "" if found["kind"] == Kind.ARGUMENTS else visible(sentence(found)) + _raised(found, width)
     told = ", ".join(part for part in (place + visible(found["path"]), words) if part)
-    return ": ".join(part for part in (*expired, why, told, _both(found, width)) if part)
+    return ": ".join(part for part in (*expired, why, crash, told, _both(found, width)) if part)
 
 
 def _raised(found: Row, width: int) -> str:
@@ -155,7 +159,7 @@ def _raised(found: Row, width: int) -> str:
     error = found.get("replayed")
     if found["kind"] != Kind.RAISED or found.get("detail") or not isinstance(error, dict) or "type" not in error:
         return ""
-    return " " + shorten(visible(f"{error['type']}: {error.get('message', '')}"), width)
+    return " " + shorten(error_text(error), width)
 
 
 def _why(row: Row) -> str:

@@ -33,6 +33,7 @@ from .grouping import (
     totals,
 )
 from .notes import expired_text, known_text
+from .raised import raised_text, trace_of
 from .rows import Row
 from .show import one_line, shorten, shorten_pair, visible
 from .traffic import is_stale_alone, stale_lines, stale_text, traffic_texts
@@ -139,7 +140,7 @@ def _turn(turn: Row, cause_turn: Row | None, verbosity: int) -> Iterator[Line]:
     yield from _divergences(turn, turn is cause_turn, verbosity)
     if turn["verdict"] == Verdict.STILL_FAILING and not turn["divergences"]:
         yield [("  as it was recorded", RED)]
-    yield from _trace(turn)
+    yield from _crash(turn, width_of(verbosity))
     if verbosity > 0 and "accepted" in turn:
         yield from _columns(turn, width_of(verbosity))
     for call in turn["calls"]:
@@ -154,11 +155,13 @@ def _turn(turn: Row, cause_turn: Row | None, verbosity: int) -> Iterator[Line]:
         yield from _block(turn["reason"])
 
 
-def _trace(turn: Row) -> Iterator[Line]:
-    """Where the agent raised."""
-    error = (turn["replayed"] or {}).get("error")
-    if isinstance(error, dict) and error.get("trace"):
-        yield from _block(str(error["trace"]))
+def _crash(turn: Row, width: int) -> Iterator[Line]:
+    """What the agent raised, and where."""
+    raised, trace = raised_text(turn, turn["divergences"]), trace_of(turn)
+    if raised:
+        yield [("  the agent raised ", {}), (shorten(raised, 2 * width), {**RED, **BOLD})]
+    if trace:
+        yield from _block(trace)
 
 
 def _columns(turn: Row, width: int) -> Iterator[Line]:

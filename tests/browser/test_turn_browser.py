@@ -18,6 +18,7 @@ from report_data import (
     UNSEEN,
     all_rows,
     changed,
+    crashed,
     hostile,
     result,
     row,
@@ -123,6 +124,37 @@ def test_a_baseline_stands_between_production_and_now(opened: Any) -> None:
     state = panel.locator("details.part", has=panel.page.get_by_role("heading", name="State at"))
     amount = state.locator('tr[data-path="state.amount"]')
     assert texts(amount.locator("td > :not(.who)")) == ["42.5", "40", '!decimal "42.50"']
+
+
+def test_what_was_raised_is_a_line_and_its_trace_text_that_is_not_compared(opened: Any) -> None:
+    panel = panel_of(opened, row(crashed()), 2)
+    error = panel.locator(".part", has=panel.page.get_by_role("heading", name="Error"))
+    assert texts(error.locator(".text")) == ["production and now AddressLockedError: order 1052 left"]
+    assert texts(error.locator(".tree th")) == ["type", "attributes"]
+    assert error.locator("del, ins, .differs, .fold").count() == 0
+    lines = error.locator("pre.explain").inner_text().split("\n")
+    assert lines[:2] == ['File "shop/agent.py", line 12, in move', "  changed = tools.change_address(order)"]
+    assert len(lines) == 4
+
+
+def test_what_was_raised_otherwise_is_marked(opened: Any) -> None:
+    made = row(crashed())
+    made["turns"][0]["replayed"]["error"] |= {"type": "builtins:KeyError", "message": "order 1053 left"}
+    panel = panel_of(opened, made, 2)
+    error = panel.locator(".part", has=panel.page.get_by_role("heading", name="Error"))
+    assert texts(error.locator(".text .vt")) == ["AddressLockedError: order 1052 left", "KeyError: order 1053 left"]
+    assert texts(error.locator(".text ins")) == ["KeyError", "1053"]
+    assert error.locator('.differs[data-path="error.type"]').count() == 1
+
+
+@pytest.mark.parametrize("odd", ["gone", {"!cut": {"head": '{type: "E"', "size": 90_000}}, {"type": "E"}])
+def test_errors_of_any_shape_are_drawn(opened: Any, odd: Any) -> None:
+    made = row(crashed())
+    made["turns"][0]["replayed"]["error"] = odd
+    panel = panel_of(opened, made, 2)
+    error = panel.locator(".part", has=panel.page.get_by_role("heading", name="Error"))
+    words = {"gone": "gone"}.get(str(odd), "E" if "type" in odd else '{type: "E"')
+    assert texts(error.locator(".text .vt"))[-1].rstrip(": ") == words
 
 
 def test_where_now_is_as_accepted_it_is_set_beside_production(opened: Any) -> None:

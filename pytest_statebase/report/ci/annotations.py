@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..grouping import cassette_name, group_of_row, plural, sentence, side_name, told_sides
 from ..page.view import anchors_of
-from ..prose.identical import Failure, failures
+from ..prose.identical import Failure, failures, raised_in
 from ..prose.markdown import page_link
 from ..rows import Row
 from ..runs import Run
@@ -73,6 +73,9 @@ def _text(failure: Failure, row: Row) -> Iterator[str]:
         words = visible(sentence(found)) or "another value"
         yield f"{shorten(visible(found['path']), _WIDTH)}: {shorten(words, _WIDTH)}"
         yield from _values(found)
+    raised = raised_in(failure)
+    if raised:
+        yield f"the agent raised {shorten(raised[0], 2 * _WIDTH)}{raised[1]}"
     if failure.owners:
         yield f"owner: {shorten(visible(', '.join(failure.owners)), _WIDTH)}"
     names = list(dict.fromkeys(visible(cassette_name(other)) for other, _ in failure.places if other is not row))

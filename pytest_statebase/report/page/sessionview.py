@@ -24,6 +24,7 @@ from ..grouping import (
     told_sides,
 )
 from ..notes import expired_text, known_text
+from ..raised import error_text, trace_of, without_trace
 from ..rows import Row
 from ..show import one_line, pretty, shorten, shorten_pair, size_text, structure, visible
 from .requestview import requests_view
@@ -82,6 +83,8 @@ def _turn(turn: Row, anchor: str, cause_turn: Row | None, limit: int) -> TurnVie
     number = turn["turn"]
     name = f"{anchor}-{number}"
     recorded, replayed, accepted = turn["recorded"], turn["replayed"], turn.get("accepted")
+    if replayed and "error" in replayed:
+        replayed = {**replayed, "error": without_trace(replayed["error"])}
     divergences = [_divergence(found, turn is cause_turn, limit) for found in _told(turn)]
 
     def pair(key: str) -> Pair | None:
@@ -101,6 +104,7 @@ def _turn(turn: Row, anchor: str, cause_turn: Row | None, limit: int) -> TurnVie
         reason=visible(turn["reason"], lines=True).strip("\n") if turn.get("reason") else None,
         output=pair("output"),
         error=pair("error"),
+        trace=clip(visible(trace, lines=True), limit) if (trace := trace_of(turn)) else None,
         state=pair("state"),
         state_differs=_differs(turn, "state"),
         memory=pair("memory"),
@@ -184,6 +188,8 @@ def _is_alike(old: Sequence[Segment], new: Sequence[Segment]) -> bool:
 def _shown(value: Any, key: str, limit: int) -> str:
     if key in ("output", "reasoning") and isinstance(value, str) and structure(value) is None:
         return clip(visible(value, lines=True), limit)
+    if key == "error":
+        return clip(f"{error_text(value)}\n{pretty(value)}", limit)
     return clip(pretty(value), limit)
 
 

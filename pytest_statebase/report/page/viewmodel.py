@@ -125,6 +125,8 @@ class TurnView:
     reason: str | None
     output: Pair | None
     error: Pair | None
+    trace: str | None
+    """Where the agent raised in the replay."""
     state: Pair | None
     state_differs: bool
     memory: Pair | None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...compare.model import Facet, Kind, Verdict
 from ..grouping import judged, name_of, root_cause, sentence, side_name, told_sides
 from ..notes import expired_text, known_text
+from ..raised import trace_of, without_trace
 from ..rows import Row
 from ..show import one_line, pretty, shorten, shorten_pair, structure, visible
 from .commands import accept_command, reproduce_command, show_command
@@ -254,17 +255,17 @@ def _sides(turn: Row, share: int) -> Iterator[str]:
     sides = {side: turn.get(side) or {} for side in ("recorded", "accepted", "replayed")}
     for key, title in _FACETS.items():
         told = {
-            side: _value_text(_bare(found[key]) if key == "error" else found[key])
+            side: _value_text(without_trace(found[key]) if key == "error" else found[key])
             for side, found in sides.items()
             if key in found
         }
         if told:
             yield f"## {title}"
             yield from _beside(key, told, turn, 6_000 // share)
-    error = sides["replayed"].get("error")
-    if isinstance(error, dict) and error.get("trace"):
-        yield "Where it was raised in the replay, innermost last:"
-        yield fenced(textwrap.dedent(str(error["trace"])), width=6_000)
+        trace = trace_of(turn) if key == "error" else None
+        if trace:
+            yield "Where it was raised in the replay, innermost last:"
+            yield fenced(trace, width=6_000)
 
 
 def _beside(key: str, told: dict[str, str], turn: Row, width: int) -> Iterator[str]:
@@ -288,11 +289,6 @@ def _differing(old: str, new: str, left: str, right: str) -> str:
     lines = list(difflib.unified_diff(old.split("\n"), new.split("\n"), left, right, lineterm=""))
     cut = [f"... {len(lines) - _DIFF_LINES:,} more lines"] if len(lines) > _DIFF_LINES else []
     return "\n".join(lines[:_DIFF_LINES] + cut)
-
-
-def _bare(error: Any) -> Any:
-    """Without the trace, which no recording has."""
-    return {key: value for key, value in error.items() if key != "trace"} if isinstance(error, dict) else error
 
 
 def _value_text(value: Any) -> str:
@@ -325,7 +321,7 @@ def _said(turn: Row) -> str:
 
 def _answer_of(side: Row) -> str:
     output = side.get("error", side.get("output"))
-    return _flat(output if isinstance(output, str) else one_line(_bare(output)))
+    return _flat(output if isinstance(output, str) else one_line(without_trace(output)))
 
 
 def _flat(value: Any) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from ...compare.model import Facet, Group, Kind, Verdict
 from ..grouping import group_of_turn, judged, plural, sentence, side_name, told_sides
+from ..raised import raised_text, trace_of
 from ..rows import Row
 from ..show import one_line, shorten_pair
-from .identical import Failure
+from .identical import Failure, raised_in
 from .markdown import block, code
 
 _VERDICTS = frozenset(verdict.value for verdict in Verdict)
@@ -44,16 +45,17 @@ def turns_text(row: Row) -> str:
 
 def what_differs(failure: Failure) -> tuple[str, str]:
     """What differs, and the values on both sides."""
-    found = failure.found
+    found, raised = failure.found, raised_in(failure)
+    crash = f", the agent raised {code(raised[0], 200)}{raised[1]}" if raised else ""
     if found is None:
-        return code(failure.why, 300), _without_difference(failure)
+        return code(failure.why, 300) + crash, _without_difference(failure)
     sides = _sides(found, _WIDTH)
     if len(sides) == 2:
         values = " → ".join(sides.values())
     else:
         values = "".join(f"{_side(found, side)} {text}" for side, text in sides.items())
     more = f", and {failure.prints - 1:,} other pairs of values" if failure.prints > 1 else ""
-    return _headed(found, 120), (values or _without_values(found)) + more
+    return _headed(found, 120) + crash, (values or _without_values(found)) + more
 
 
 def _without_difference(failure: Failure) -> str:
@@ -101,7 +103,7 @@ def _sides(found: Row, width: int) -> dict[str, str]:
 
 
 def detail_lines(turn: Row) -> Iterator[str]:
-    """A turn that fails: what was said to the agent, every difference, what answers a call that had no answer."""
+    """A turn that fails: what was said to the agent, every difference, what it raised, what answers an open call."""
     yield f"**{verdict_text(turn['verdict'])}**" + (f", asked {code(turn['input'], _WIDE)}" if turn["input"] else "")
     yield ""
     found = [one for one in turn["divergences"] if not one.get("note")]
@@ -109,7 +111,10 @@ def detail_lines(turn: Row) -> Iterator[str]:
         yield f"- {_difference(one)}"
     if len(found) > _LISTED:
         yield f"- … and {len(found) - _LISTED:,} more differences"
-    for text in dict.fromkeys(_explanations(turn)):
+    raised, trace = raised_text(turn, turn["divergences"]), trace_of(turn)
+    if raised:
+        yield f"- the agent raised {code(raised, _WIDE)}"
+    for text in dict.fromkeys([*([trace] if trace else []), *_explanations(turn)]):
         yield ""
         yield block(text)
 

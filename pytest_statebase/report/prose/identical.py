@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...compare.model import Verdict
-from ..grouping import group_of_row, group_of_turn, judged, root_causes
+from ..grouping import group_of_row, group_of_turn, judged, plural, root_causes
+from ..raised import raised_text
 from ..rows import Row
 
 _APART = 3
@@ -35,6 +36,18 @@ class Failure:
     def owners(self) -> list[str]:
         """Who is responsible for them."""
         return list(dict.fromkeys(str(row["owner"]) for row, _ in self.places if row.get("owner")))
+
+
+def raised_in(failure: Failure) -> tuple[str, str] | None:
+    """What the agent raised beside the difference, and in words where else it raised or did not; None for nothing."""
+    difference = [failure.found] if failure.found else []
+    told = [raised_text(turn, difference) for _, turn in failure.places if turn is not None]
+    found = [text for text in told if text]
+    if not found:
+        return None
+    others = len(set(found)) - 1
+    words = f" and {plural(others, 'other exception')}" if others else ""
+    return found[0], words + (f" in {len(found):,} of {len(told):,} turns" if len(found) < len(told) else "")
 
 
 def failures(rows: Iterable[Row]) -> list[Failure]:

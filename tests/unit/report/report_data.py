@@ -6,6 +6,7 @@ import datetime
 import decimal
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pytest_statebase.compare.model import (
@@ -268,6 +269,26 @@ def raised() -> ReplayResult:
     ]
     turn = TurnResult(1, Verdict.ERROR, recorded, Observed(1, error=error), found)
     return result("greeting", [turn], gate="warn")
+
+
+TRACE = """\
+  File "shop/agent.py", line 12, in move
+    changed = tools.change_address(order)
+              ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  File "shop/tools.py", line 7, in change_address"""
+
+
+def crashed(name: str = "locked") -> ReplayResult:
+    """As it was recorded the agent crashes, and a person was to be called."""
+    error = {"type": "shop.tools:AddressLockedError", "message": "order 1052 left", "attributes": {"carrier": "North"}}
+    recorded = turn_of(2, "Send it to Berlin instead.", ABSENT, state={"ticket": None})
+    recorded = replace(recorded, added=TurnAdded(ABSENT, error))
+    cause = Divergence(Facet.TOOLS, Kind.EXPECT, "tools.hand_over", detail="hand_over was not called")
+    words = "output does not contain 'A colleague will'"
+    found = [cause, Divergence(Facet.OUTPUT, Kind.EXPECT, "output", detail=words, follows=cause.fingerprint)]
+    observed = Observed(2, error={**error, "trace": TRACE}, state={"ticket": None})
+    turn = TurnResult(2, Verdict.STILL_FAILING, recorded, observed, found)
+    return result(name, [turn], fork="turn 2", failing=frozenset({2}))
 
 
 def reworded() -> ReplayResult:

@@ -11,9 +11,9 @@ from report_data import RUN, clean, recording, result, row, served, still_failin
 from pytest_statebase import values
 from pytest_statebase.compare.model import AlignedCall, Divergence, Facet, Kind, Observed, TurnResult, Verdict
 from pytest_statebase.ledger import ToolCalled
-from pytest_statebase.report.cutting import ROW_LIMIT, within_budget
+from pytest_statebase.report.cutting import ROW_LIMIT, cut_value, within_budget
 from pytest_statebase.report.page.html import render_html
-from pytest_statebase.report.page.limits import cut_value, short_words, value_limit
+from pytest_statebase.report.page.limits import short_words, value_limit
 from pytest_statebase.report.results import dump_row
 from pytest_statebase.report.rows import Row
 from pytest_statebase.report.runs import Run

@@ -147,14 +147,27 @@ const TITLES = { output: "Output", error: "Error", state: "State at the turn’s
 
 function sidesPart(panel, key) {
   const { turn, sides, at } = panel;
+  if (key === "error") return errorPart(panel);
   const found = sidesWith(key === "reasoning" ? sides.filter((side) => side.key !== "accepted") : sides, (side) => turn[side.key][key]);
   if (!found) return null;
   const shown = valuesBeside(found, { unified: isUnified(), path: key, at });
-  if (key === "output" || key === "error") return part(TITLES[key], shown);
+  if (key === "output") return part(TITLES[key], shown);
   const judged = turn.divergences.some((one) => one.facet === key && !one.note);
   const words = !turn.replayed ? "" : found.length === 1 ? "the same" : judged ? "differs" : found.length > 2 && allSame(valuesOf(found.slice(1))) ? "as accepted" : found.some((side) => side.value === undefined) ? "of one side" : "differs, which does not count";
   return h("details.part", { open: judged }, h("summary", null, h("h3", null, TITLES[key]), " ", h("span.dim", null, words)), shown);
 }
+
+// What was raised as a line, the rest of it as a table. No recording has a trace, so it is set beside nothing.
+function errorPart({ turn, sides, at }) {
+  const get = (read) => sidesWith(sides, ({ key }) => turn[key].error && read(turn[key].error));
+  const heads = get(raisedText);
+  const rest = get(({ type, message, trace, ...more }) => (type ? { type, ...more } : undefined));
+  const trace = turn.replayed?.error?.trace;
+  const options = { unified: isUnified(), path: "error", at };
+  return heads && part(TITLES.error, textSides(heads, options), rest && valueTable(rest, options), trace && explained(textOf(trace).replace(/^ {2}/gm, "")));
+}
+
+const raisedText = (error) => (error.type ? textOf(error.type).split(":").pop() + ": " + textOf(error.message ?? "") : textOf(error));
 
 function inputPart({ turn }) {
   if (turn.input === null || turn.input === undefined) return null;
