@@ -503,6 +503,34 @@ def test_what_is_copied_as_an_ignore_rule_hides_just_that(opened: Any, tmp_path:
             assert [one["path"] for one in left["turns"][0]["divergences"]] == [one for one in paths if one != path]
 
 
+@pytest.mark.parametrize(("length", "buttons"), [(2_000, 1), (2_001, 0)])
+def test_of_a_path_that_is_cut_no_rule_is_copied(opened: Any, length: int, buttons: int) -> None:
+    made = row(still_failing())
+    path = "state." + "x" * (length - 6)
+    made["turns"][1]["divergences"] = [{**made["turns"][1]["divergences"][0], "path": path}]
+    what = panel_of(opened, made, 2).locator(".diff-list li > .what")
+    rule = what.get_by_role("button", name="Copy as ignore rule")
+    assert [what.count(), rule.count()] == [1, buttons]
+    assert what.get_by_text("too long to copy").count() == 1 - buttons
+    if buttons:
+        assert copied(what, rule) == path
+
+
+@pytest.mark.parametrize("length", [2_000, 2_001])
+def test_commands_have_names_whole_or_are_not_copied(opened: Any, length: int) -> None:
+    made = row(still_failing())
+    made["cassette"] = "f/" + "x" * (length - 15) + ".session.yaml"
+    assert len(made["cassette"]) == length
+    panel = panel_of(opened, made, 2)
+    told = copied(panel, panel.get_by_role("button", name="Copy for a coding agent"))
+    assert f"pytest {made['cassette']} " in told
+    panel.page.keyboard.press("f")
+    dialog = panel.page.get_by_role("dialog")
+    dialog.wait_for()
+    assert dialog.get_by_role("button", name="Copy command").count() == (length == 2_000)
+    assert dialog.get_by_text("too long to copy").count() == 2 * (length > 2_000)
+
+
 def test_what_is_copied_as_known_excuses_it(opened: Any, tmp_path: Path) -> None:
     ledger = odd_cassette()
     write_record(tmp_path / "odd.record.yaml", ledger)

@@ -72,12 +72,12 @@ def render_html(made: Run, *, folder: str | None = None) -> str:
     folder: where style sheet and scripts lie beside the page; None where they stand in it.
     """
     anchors = anchors_of(made.rows)
-    made = _short(made)
-    view = build_view(made, anchors)
+    short = _short(made)
+    view = build_view(short, anchors)
     template = _environment().get_template("report.html.j2")
     page = template.render(
         view=view,
-        data=page_data(made, anchors, view),
+        data=page_data(short, anchors, view, made),
         assets={asset.name: asset for asset in _assets(folder)},
         policy=_policy(folder),
     )

@@ -59,13 +59,16 @@ class PageData:
     chunks: Sequence[str]
 
 
-def page_data(made: Run, anchors: Sequence[str], view: ReportView) -> PageData:
-    """Everything that the script shows. view: what the plain part of the page has counted already."""
+def page_data(made: Run, anchors: Sequence[str], view: ReportView, whole: Run) -> PageData:
+    """Everything that the script shows.
+
+    view: what the plain part of the page has counted already. whole: the run with no name cut, for what is copied.
+    """
     limit = value_limit(made.rows)
-    briefs = Briefs(made)
+    briefs = Briefs(whole)
     sessions = [
-        (anchor, briefs.added(exact_row(_worded(cut_values(row, limit))), row, anchor))
-        for anchor, row in zip(anchors, made.rows, strict=True)
+        (anchor, briefs.added(exact_row(_worded(cut_values(row, limit))), full, anchor))
+        for anchor, row, full in zip(anchors, made.rows, whole.rows, strict=True)
     ]
     chunks, places = chunked(sessions)
     at = {id(row): anchor for row, anchor in zip(made.rows, anchors, strict=True)}

@@ -20,7 +20,7 @@ def shown(rows: list[Row]) -> list[Any]:
     """The rows as the page has them."""
     anchors = anchors_of(rows)
     made = Run(rows, RUN)
-    chunks = page_data(made, anchors, build_view(made, anchors)).chunks
+    chunks = page_data(made, anchors, build_view(made, anchors), made).chunks
     sessions = {anchor: one for chunk in chunks for anchor, one in unpacked(chunk).items()}
     return [sessions[anchor] for anchor in anchors]
 

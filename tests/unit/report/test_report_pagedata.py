@@ -17,7 +17,7 @@ from pytest_statebase.report.runs import Run
 def index_of(rows: list[Row], **beside: Any) -> Any:
     made = Run(rows, RUN, **beside)
     anchors = anchors_of(rows)
-    return unpacked(page_data(made, anchors, build_view(made, anchors)).index)
+    return unpacked(page_data(made, anchors, build_view(made, anchors), made).index)
 
 
 def test_a_summary_has_what_is_filtered_and_searched() -> None:

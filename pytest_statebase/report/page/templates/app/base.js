@@ -191,6 +191,11 @@ function copyButton(words, text, props) {
   return button;
 }
 
+// The same, or a word where a name in the text was cut for the page: the beginning of one names something else.
+function copyWhole(names, ...button) {
+  return names.some((name) => name && name.length > 2000) ? h("span.dim", null, "too long to copy") : copyButton(...button);
+}
+
 // From disk the page is no secure context in every browser: there the old way is left.
 async function copied(text) {
   try {

@@ -27,7 +27,7 @@ function forkTexts(page, point, first, at) {
   const { row } = page;
   const given = { point, until: row.until !== null && row.until < first ? "end" : null, mode: row.mode === "isolated" ? row.mode : null, agent: row.agent_given ? row.agent : null };
   const last = given.until || row.until === null ? page.steps.findLast((step) => step.kind === "turn").turn.number : row.until;
-  const text = (title, made) => h("section", null, h("header", null, h("h3", null, title), copyButton("Copy", made, { "aria-label": `Copy ${title.toLowerCase()}` })), h("pre.vt", { tabindex: "0" }, h("code", null, made)));
+  const text = (title, made) => h("section", null, h("header", null, h("h3", null, title), copyWhole([row.cassette, row.session, given.agent], "Copy", made, { "aria-label": `Copy ${title.toLowerCase()}` })), h("pre.vt", { tabindex: "0" }, h("code", null, made)));
   return [h("p", null, `The session as it stood ${point.startsWith("turn") ? "before" : "at"} ${point}; then the agent under test replays `, first === last ? `turn ${first}` : `turns ${first} to ${last}`, "."),
     isCutShort(page, at) ? h("p.note", null, `The turn went on after ${point}: what it did then is no part of the fork. Fork at its beginning to replay all of it.`) : null,
     text("Command", forkCommand(row, given)), text("Test", forkTest(row, given))];

@@ -50,7 +50,7 @@ function panelHead({ row, turn, id, sides }, paint) {
     turn.beyond_until ? chip("beyond until", "norun") : chip(turn.verdict, turn.slug),
     (turn.known || []).map((entry) => known(entry, "")), (turn.expired || []).map((entry) => known(entry, ", expired")),
     h("span.dim", null, turnFacts(turn).join(" · ")),
-    h("div.tools", null, sides.length > 1 && sidesChoice(paint), isBad(turn) && copyButton("Copy for a coding agent", briefText({ row, turn, id }))));
+    h("div.tools", null, sides.length > 1 && sidesChoice(paint), isBad(turn) && copyWhole(turn.brief ? [] : [row.nodeid, row.cassette], "Copy for a coding agent", briefText({ row, turn, id }))));
 }
 
 function turnFacts(turn) {
@@ -101,7 +101,7 @@ function difference(panel, found, role, after) {
   return h("li", { id, class: word || null, tabindex: "-1" },
     h("div.what", null, word && h("span.role", null, word), h("a.path", { href: id && "#" + id }, code(found.path)), h("span.dim", { dir: "auto" }, found.words),
       h("div.tools", null,
-        found.kind !== "expect" && copyButton("Copy as ignore rule", ignoreRule(found.path), { class: "bare", title: "An item for `ignore` of the plan" }),
+        found.kind !== "expect" && copyWhole([found.path], "Copy as ignore rule", ignoreRule(found.path), { class: "bare", title: "An item for `ignore` of the plan" }),
         print && !found.note && copyButton("Copy as known", `- {fingerprint: "${print}", until: ${inAMonth()}}`, { class: "bare", title: "An entry for `known` of the plan" }))),
     differingValues(found), after.length > 0 && followers(panel, after, "it"));
 }
