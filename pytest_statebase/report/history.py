@@ -93,7 +93,7 @@ def point_of(rows: Sequence[Row], run: Mapping[str, Any]) -> Point:
         turns=turns,
         measures={name: round(value, 6) for name, value in values.items() if value is not None},
         seconds=duration(run.get("duration_s")),
-        part=run.get("part") is True,
+        part=run.get("part") is True or any(row.get("unfinished") for row in rows),
     )
 
 

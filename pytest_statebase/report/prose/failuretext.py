@@ -40,6 +40,8 @@ def turns_text(row: Row) -> str:
     parts = [f"{turn_text(turn)} {verdict_text(turn['verdict'])}" for turn in bad[:3]]
     parts += [f"{len(bad) - 3:,} more"] if len(bad) > 3 else []
     parts += [f"{plural(left, 'turn')} not replayed"] if left else []
+    if not parts and row.get("unfinished"):
+        return "did not finish"
     return ", ".join(parts) if parts else code(row.get("failure") or "did not begin")
 
 

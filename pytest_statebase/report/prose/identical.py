@@ -33,6 +33,11 @@ class Failure:
         return len({id(row) for row, _ in self.places})
 
     @property
+    def is_unfinished(self) -> bool:
+        """Whether these are replays that the end of the run came before."""
+        return all(row.get("unfinished") and turn is None for row, turn in self.places)
+
+    @property
     def owners(self) -> list[str]:
         """Who is responsible for them."""
         return list(dict.fromkeys(str(row["owner"]) for row, _ in self.places if row.get("owner")))
@@ -51,7 +56,10 @@ def raised_in(failure: Failure) -> tuple[str, str] | None:
 
 
 def failures(rows: Iterable[Row]) -> list[Failure]:
-    """Why the replays that do not pass do not, by fingerprint, the most frequent first."""
+    """Why the replays that do not pass do not, by fingerprint, the most frequent first.
+
+    That a run was stopped comes last: it was stopped for another reason.
+    """
     found: dict[tuple[str, ...], Failure] = {}
     for row in rows:
         if not group_of_row(row).passes:
@@ -59,7 +67,7 @@ def failures(rows: Iterable[Row]) -> list[Failure]:
                 key = _key(divergence) if divergence else ("", why)
                 found.setdefault(key, Failure(divergence, why)).places.append((row, turn))
     told = _folded(list(found.values()))
-    return sorted(told, key=lambda failure: -failure.sessions)
+    return sorted(told, key=lambda failure: (failure.is_unfinished, -failure.sessions))
 
 
 def _key(divergence: Row) -> tuple[str, ...]:

@@ -169,7 +169,7 @@ class _Page:
 
     def _sessions(self, most: int) -> Iterator[Part]:
         if self.bad:
-            rows = sorted(self.bad, key=lambda row: row.get("gate") == "warn")
+            rows = sorted(self.bad, key=lambda row: (bool(row.get("unfinished")), row.get("gate") == "warn"))
             lines = [
                 f"To replay one again: {code(reproduce_command(rows[0]), 600)}",
                 "",

@@ -206,6 +206,12 @@ def test_a_merge_that_lacks_a_shard_is_a_part_of_a_run() -> None:
     assert point.part
 
 
+def test_a_run_that_was_stopped_is_a_part_in_the_history() -> None:
+    write_results("now.jsonl", [bad("a"), {**bad("b"), "unfinished": True}], {})
+    assert report("merge", "now.jsonl", "--history=history.jsonl").exit_code == 0
+    assert _history()[0].part
+
+
 def test_other_histories_go_with_one_to_write() -> None:
     result = report("merge", *shards(), "--history-from", "main.jsonl")
     assert result.exit_code != 0

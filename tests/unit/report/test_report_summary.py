@@ -34,7 +34,7 @@ from pytest_statebase.report.prose.summary import (
     render_job_summary,
     write_summary,
 )
-from pytest_statebase.report.results import Row
+from pytest_statebase.report.results import Row, error_row
 from pytest_statebase.report.runs import Run
 
 PAGE = "https://ci.example/7/report.html"
@@ -206,6 +206,25 @@ def test_headlines(rows: list[Row], headline: str) -> None:
     assert text.startswith(f"{MARKER}\n### {headline}\n")
     assert "](" not in text
     assert_inert(text)
+
+
+def stopped(name: str) -> Row:
+    path = f"fixtures/{name}.session.yaml"
+    found = error_row(path, "version 0", "did not finish: the run was stopped", nodeid=f"{path}::version-0")
+    return {**found, "unfinished": True}
+
+
+def test_what_stopped_a_run_comes_before_what_it_did_not_get_to() -> None:
+    rows = [*map(stopped, "abc"), {**row(unproven()), "gate": "warn"}, *map(stopped, "def")]
+    text = render_comment(of(rows, url=None))
+    first, last = section(text, "Why sessions fail")[2:]
+    assert first.startswith("| 1 | `tools.issue_refund` recorded call not made | ")
+    assert last == "| 6 | `did not finish: the run was stopped` |  | `a::version-0` and 5 more |"
+    listed = section(text, "7 sessions that do not pass")
+    assert listed[0] == "To replay one again: `pytest fixtures/draft.session.yaml::turn-2`"
+    assert listed[3] == "| `draft::turn-2` |  | turn 2 unproven, blocks nothing (`gate: warn`) |"
+    assert listed[4] == "| `a::version-0` |  | did not finish |"
+    assert text.count("the run was stopped") == 1
 
 
 @cache
