@@ -154,7 +154,7 @@ def _write(outputs: Outputs, merged: Merged) -> tuple[Run, bool]:
         _warn(f"Warning: {text}")
     for text in written.failures:
         _warn(f"Error: {text}")
-    return written.made, not (merged.left_out or written.failures)
+    return written.made, merged.is_whole and not written.failures
 
 
 def _say_lines(lines: Iterable[Line]) -> None:

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .grouping import group_of_row, in_one_line, name_of
+from .incomplete import missing_of
 from .results import read_results
 from .rows import Row
 from .show import visible
@@ -31,6 +32,8 @@ class Against:
     """Among the base's alone."""
     unknown: Sequence[Row] = field(default=())
     """Did not finish, here or in the base's run: nothing can be said of them."""
+    doubt: str = field(default="", kw_only=True)
+    """Why what is told as new may not be: the base's results are incomplete."""
 
     @property
     def failing(self) -> list[Row]:
@@ -40,7 +43,7 @@ class Against:
     def of_rows(self, changed: Callable[[Row], Row]) -> Against:
         """The same with other rows in the place of these."""
         lists = (self.newly_failing, self.newly_passing, self.still_failing, self.new, self.removed, self.unknown)
-        return Against(self.path, *([changed(row) for row in rows] for rows in lists))
+        return Against(self.path, *([changed(row) for row in rows] for rows in lists), doubt=self.doubt)
 
 
 def compared_with(path: Path, rows: Sequence[Row], *, whole: bool = True) -> Against:
@@ -50,7 +53,7 @@ def compared_with(path: Path, rows: Sequence[Row], *, whole: bool = True) -> Aga
 
     whole: all sessions were to be replayed; if not, none counts as removed. Raises FileError, FormatVersionError.
     """
-    _, base = read_results(path)
+    run, base = read_results(path)
     several = _of_several_agents(base) | _of_several_agents(rows)
     before, now = _keyed(base, several), _keyed(rows, several)
     both = [(before[key], row) for key, row in now.items() if key in before]
@@ -63,7 +66,14 @@ def compared_with(path: Path, rows: Sequence[Row], *, whole: bool = True) -> Aga
         [row for key, row in now.items() if key not in before and not _unfinished(row)],
         [row for key, row in before.items() if key not in now] if whole else [],
         [row for key, row in now.items() if _unfinished(row, before.get(key, row))],
+        doubt=_doubt(run),
     )
+
+
+def _doubt(run: Mapping[str, Any]) -> str:
+    """What is to be said of a base that is not all of its run."""
+    told = missing_of(run).text()
+    return f"The base's results are incomplete ({told}): what is new here may have been in them" if told else ""
 
 
 def _of_several_agents(rows: Sequence[Row]) -> set[str]:
@@ -103,6 +113,7 @@ def against_lines(against: Against, *, verbosity: int = 0) -> list[Line]:
     colour = RED if failing else GREEN
     head: Line = [(f"{'against base':<15}", {**colour, **BOLD}), (told, {}), (f"  {visible(against.path)}", DIM)]
     lines = [head]
+    lines += [[(f"{'':<15}{against.doubt}", YELLOW)]] if against.doubt else []
     for what, rows, style in lists if verbosity >= 0 else ():
         listed = rows if verbosity > 0 else [row for row in rows if id(row) in failing]
         most = len(listed) if verbosity > 0 else _LISTED

@@ -61,7 +61,7 @@ class Point:
     """By the names of `REPLAY_MEASURES`."""
     seconds: float | None = None
     part: bool = False
-    """Only some sessions were chosen: not to be set beside whole runs."""
+    """Only some sessions were chosen, or some did not finish: not to be set beside whole runs."""
 
     @property
     def count(self) -> int:

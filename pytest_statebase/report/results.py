@@ -1,6 +1,7 @@
 """Rows of results as JSON Lines.
 
-The first line of a file is `{"format": 1, "run": {…}}`, each further line one replay (see `rows.result_to_row`).
+The first line of a file is `{"format": 1, "run": {…}, "replays": N}`, each further line one replay (see
+`rows.result_to_row`).
 The report, the terminal, shards and what crosses pytest-xdist's wire are all made of these.
 """
 
@@ -10,13 +11,16 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from ..errors import FileError, FormatVersionError
 from .checkrow import checked_row
+from .grouping import plural
+from .incomplete import count_of, missing_of
 from .rows import Row, error_row, result_to_row
 
 __all__ = [
@@ -74,9 +78,12 @@ def load_row(line: str) -> Row:
     return row
 
 
-def header(run: Mapping[str, Any]) -> Row:
-    """The first line of a results file: the format's version and what is known of the run."""
-    return {"format": FORMAT, "run": dict(run)}
+def header(run: Mapping[str, Any], replays: int | None = None) -> Row:
+    """The first line of a results file: the format's version and what is known of the run.
+
+    replays: how many lines follow, by which a file that was cut off is known; None where nobody knows yet.
+    """
+    return {"format": FORMAT, "run": dict(run)} | ({} if replays is None else {"replays": replays})
 
 
 class ResultsWriter:
@@ -115,8 +122,8 @@ class ResultsWriter:
 
 def write_results(path: str | Path, rows: Iterable[Row], run: Mapping[str, Any]) -> None:
     """Write a whole results file, atomically."""
-    lines = [dump_row(header(run)), *map(dump_row, rows)]
-    replace_file(path, ("\n".join(lines) + "\n").encode("ascii"))
+    lines = [dump_row(row) for row in rows]
+    replace_file(path, ("\n".join([dump_row(header(run, len(lines))), *lines]) + "\n").encode("ascii"))
 
 
 def replace_file(path: str | Path, data: bytes) -> None:
@@ -146,7 +153,8 @@ def read_results(path: str | Path, *, left_out: list[FileError] | None = None) -
     left_out: lines that are no result of a replay are left out, and why each is none is added here; without it
     such a line is a FileError.
 
-    A last line that was cut off (the run was killed) is left out, and `run["warnings"]` says so.
+    A last line that was cut off (the run was killed) is left out, and `run["warnings"]` says so. What a file lacks that
+    was cut off, there or between lines, is in `run["missing"]`, see `incomplete.missing_of`.
     Raises FormatVersionError for another version of the format, FileError for what is no results file.
     """
     lines = _lines(path)
@@ -160,12 +168,26 @@ def read_results(path: str | Path, *, left_out: list[FileError] | None = None) -
         except ValueError as error:
             if number == len(lines) and isinstance(error, json.JSONDecodeError):
                 run.setdefault("warnings", []).append(f"{path}:{number}: the last line was cut off and is left out")
-                break
+                lines.pop()
+                _tell_cut(path, run, lines, is_cut=True)
+                return run, rows
             wrong = _no_result(path, number, error)
             if left_out is None:
                 raise wrong from None
             left_out.append(wrong)
+    _tell_cut(path, run, lines)
     return run, rows
+
+
+def _tell_cut(path: str | Path, run: dict[str, Any], lines: Sequence[str], *, is_cut: bool = False) -> None:
+    """Add to `run` what the file lacks. is_cut: a line was cut off, whatever the first one says of their number."""
+    there = sum(1 for line in lines[1:] if line.strip())
+    wanted = count_of(load_row(lines[0]).get("replays")) or 0
+    if there < wanted:
+        run.setdefault("warnings", []).append(f"{path}: cut off: {there:,} of {plural(wanted, 'replay')} are there")
+    if there < wanted or is_cut:
+        known = missing_of(run)
+        run |= replace(known, cut=known.cut + 1, replays=known.replays + max(wanted - there, 1)).in_run()
 
 
 def _no_result(path: str | Path, number: int, error: ValueError) -> FileError:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from ..errors import FileError, StatebaseError
 from .grouping import name_of, plural
+from .incomplete import missing_of, missing_of_all
 from .results import read_results
 from .rows import Row
 
@@ -31,6 +32,11 @@ class Merged:
     left_out: list[str] = field(default_factory=list)
     """Files that are missing or are no results, and lines that are none, with the reasons: it is not the whole run."""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of the run is known to be missing, be it a file or the end of one."""
+        return not self.left_out and not missing_of(self.run)
+
 
 def merge_results(paths: Iterable[str | Path], *, expected: int | None = None) -> Merged:
     """Several results files as one: rows in the order of the files.
@@ -45,7 +51,8 @@ def merge_results(paths: Iterable[str | Path], *, expected: int | None = None) -
     read: list[tuple[str, _Run, list[Row]]] = []
     errors: list[StatebaseError] = []
     told: list[str] = []
-    for path in dict.fromkeys(map(str, paths)):
+    named = list(dict.fromkeys(map(str, paths)))
+    for path in named:
         lines: list[FileError] = []
         try:
             read.append((path, *read_results(path, left_out=lines)))
@@ -59,7 +66,8 @@ def merge_results(paths: Iterable[str | Path], *, expected: int | None = None) -
         left_out.append(f"{plural(len(read), 'results file')} of {expected}: what the other jobs replayed is missing")
     rows, again = _merged_rows(rows for _, _, rows in read)
     run = _merged_run([run for _, run, _ in read], [*left_out, *_strangers(read), *_again(again)])
-    run |= {"part": True} if left_out else {}
+    run |= missing_of_all([one for _, one, _ in read], max(expected or 0, len(named)) - len(read)).in_run()
+    run |= {"part": True} if left_out or missing_of(run) else {}
     return Merged(run, rows, len(read), left_out)
 
 

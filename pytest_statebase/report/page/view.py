@@ -28,6 +28,7 @@ from ..grouping import (
     totals,
     writes,
 )
+from ..incomplete import headline, passing
 from ..results import replay_key
 from ..rows import Row
 from ..runs import Run
@@ -50,13 +51,14 @@ def build_view(made: Run, anchors: Sequence[str]) -> ReportView:
     groups = _groups(rows, anchors)
     places = _Places(rows, anchors, groups)
     stopped = [_stop(row, places) for row in rows if not _is_done(row)]
+    doubts = [made.against.doubt] if made.against and made.against.doubt else []
     found = causes(rows)
     return ReportView(
         title="Replay report",
         facts=_run_facts(run),
-        warnings=[visible(str(warning)) for warning in run.get("warnings", ())],
+        warnings=[visible(str(warning)) for warning in [*run.get("warnings", ()), *doubts]],
         stale=visible(stale_text(rows) or "") or None,
-        verdict=_sentence(counted, len(rows)),
+        verdict=headline(run, _sentence(counted, len(rows), run)),
         groups=groups,
         reached=f"{counted.to_the_end:,} of {plural(len(rows), 'session')} reached the last turn to be replayed",
         stopped=stopped[:_LISTED],
@@ -119,12 +121,12 @@ def _run_facts(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     return facts + ([("result files", str(run["files"]))] if run.get("files") else [])
 
 
-def _sentence(counted: Totals, number: int) -> str:
+def _sentence(counted: Totals, number: int, run: Mapping[str, Any]) -> str:
     bad = counted.replays[Group.FAIL] + counted.replays[Group.COULD_NOT_RUN]
     if not number:
         return "No session was replayed."
     if not bad:
-        return f"All {number:,} sessions pass." if number > 1 else "The session passes."
+        return f"{passing(run, number)}."
     if number == 1:
         return "The session does not pass."
     return f"{bad:,} of {number:,} sessions {'does' if bad == 1 else 'do'} not pass."

@@ -21,6 +21,7 @@ from ..grouping import (
     tally_text,
     totals,
 )
+from ..incomplete import headline
 from ..page.view import anchors_of
 from ..results import replace_file
 from ..rows import Row
@@ -124,7 +125,7 @@ def _index(made: Run, pages: Sequence[_Page], left: int) -> str:
         if bad
         else f"{plural(len(rows), 'session')}, all passed"
     )
-    parts = [f"# {head}", *_facts(made)]
+    parts = [f"# {headline(made.run, head)}", *_facts(made)]
     if pages:
         parts += ["## Why", *_reasons(rows, pages), "## Files", *_files(made, pages, left)]
     return "\n\n".join(parts) + "\n"

@@ -20,6 +20,7 @@ from ..grouping import (
     totals,
     writes,
 )
+from ..incomplete import headline, missing_of, passing
 from ..page.view import anchors_of
 from ..results import replace_file
 from ..rows import Row
@@ -98,17 +99,18 @@ class _Page:
 
     def _headline(self) -> tuple[str, str]:
         if not self.rows:
-            return "⚠️", "No session was replayed"
+            return "⚠️", headline(self.made.run, "No session was replayed")
         blocking = any(row.get("gate") != "warn" for row in self.bad)
         sign = "❌" if blocking else "⚠️" if self.bad else "✅"
         against = self.made.against
+        run = self.made.run
         words = _do_not_pass(len(self.bad), len(self.rows))
         if against is not None and self.bad:
             words = _blamed(against) or f"nothing fails that did not fail before; {words}"
             sign = sign if against.failing else "⚠️"
-        if self.bad:
-            return sign, words[:1].upper() + words[1:]
-        return sign, f"All {len(self.rows):,} sessions pass" if len(self.rows) > 1 else "The session passes"
+        if not self.bad:
+            return "⚠️" if missing_of(run) else sign, headline(run, passing(run, len(self.rows)))
+        return sign, headline(run, words[:1].upper() + words[1:])
 
     def _stale(self) -> Iterator[str]:
         told = stale_text(self.rows)
@@ -140,6 +142,7 @@ class _Page:
         counts += [("still failing", against.still_failing), ("new", against.new), ("removed", against.removed)]
         counts += [("not finished", against.unknown)] if against.unknown else []
         told = ", ".join(f"**{len(rows):,}** {name}" for name, rows in counts) + ", compared with the base branch."
+        told += f" {against.doubt}." if against.doubt else ""
         listed = [(name, row) for name, rows in counts if name != "still failing" for row in rows]
         items = (f"- {name}: {self._place(row)}{self._failed_with(row, name)}" for name, row in listed)
         yield Part("What this change did", [told, *([""] if listed else [])], items, len(listed), "sessions", most)

@@ -206,6 +206,55 @@ def test_a_merge_that_lacks_a_shard_is_a_part_of_a_run() -> None:
     assert point.part
 
 
+def cut(path: str, *, lines: int) -> str:
+    """The file without its last lines."""
+    left = Path(path).read_text(encoding="ascii").splitlines()[:-lines]
+    Path(path).write_text("\n".join(left) + "\n", encoding="ascii")
+    return path
+
+
+def test_a_shard_that_was_cut_off_is_told_first_and_fails_the_merge() -> None:
+    write_results("whole.jsonl", [good(name) for name in "abc"], {})
+    outputs = ["--summary=c.md", "--report=r.html", "--results=all.jsonl", "--history=history.jsonl"]
+    result = report("merge", cut("whole.jsonl", lines=1), *outputs)
+    assert result.exit_code == 1
+    assert "Warning: whole.jsonl: cut off: 2 of 3 replays are there" in result.stderr
+    words = "Incomplete: 1 results file was cut off, at least 1 replay missing; 2 of 2 sessions that are here pass"
+    assert Path("c.md").read_text(encoding="utf-8").splitlines()[1] == f"### ⚠️ {words}"
+    assert f"{words}." in Path("r.html").read_text(encoding="utf-8")
+    assert _history()[0].part
+    again = report("merge", "all.jsonl", "--summary=again.md")
+    assert again.exit_code == 1, "what was written of it is not whole either"
+    assert words in Path("again.md").read_text(encoding="utf-8")
+    assert report("render", "whole.jsonl").exit_code == 1
+
+
+@pytest.mark.parametrize("options", [["--shards=2"], ["gone.jsonl"], ["gone.jsonl", "--shards=2"]])
+def test_a_lost_shard_is_told_first(options: list[str]) -> None:
+    write_results("one.jsonl", [good(name) for name in "ab"], {})
+    assert report("merge", "one.jsonl", *options, "--summary=c.md").exit_code == 1
+    words = "Incomplete: results of 1 of 2 jobs are missing; 2 of 2 sessions that are here pass"
+    assert Path("c.md").read_text(encoding="utf-8").splitlines()[1] == f"### ⚠️ {words}"
+
+
+def test_a_shard_that_lacks_sessions_removes_none() -> None:
+    write_results("base.jsonl", [good(name) for name in "abc"], {})
+    write_results("now.jsonl", [good(name) for name in "abc"], {})
+    result = report("merge", cut("now.jsonl", lines=1), "--base-results=base.jsonl", "--results=all.jsonl")
+    assert "against base   0 newly failing  base.jsonl" in result.stdout
+
+
+def test_a_base_that_was_cut_off_is_told_beside_what_is_new() -> None:
+    write_results("base.jsonl", [good(name) for name in "abc"], {})
+    write_results("now.jsonl", [good(name) for name in "abc"], {})
+    result = report("merge", "now.jsonl", f"--base-results={cut('base.jsonl', lines=2)}", "--summary=c.md")
+    assert result.exit_code == 0, result.output
+    doubt = "The base's results are incomplete (1 results file was cut off, at least 2 replays missing): "
+    assert "0 newly failing, 2 new" in result.stdout
+    assert doubt in result.stdout
+    assert doubt in Path("c.md").read_text(encoding="utf-8")
+
+
 def test_a_run_that_was_stopped_is_a_part_in_the_history() -> None:
     write_results("now.jsonl", [bad("a"), {**bad("b"), "unfinished": True}], {})
     assert report("merge", "now.jsonl", "--history=history.jsonl").exit_code == 0

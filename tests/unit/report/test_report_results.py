@@ -85,7 +85,7 @@ def test_files_come_back_equal(tmp_path: Path) -> None:
     path = tmp_path / "new" / "results.jsonl"
     write_results(path, [*all_rows(), hostile()], RUN)
     assert read_results(path) == (RUN, [*all_rows(), hostile()])
-    assert json.loads(path.read_text("ascii").split("\n")[0]) == {"format": 1, "run": RUN}
+    assert json.loads(path.read_text("ascii").split("\n")[0]) == {"format": 1, "run": RUN, "replays": 10}
 
 
 def test_replays_are_on_disk_as_they_end(tmp_path: Path) -> None:
@@ -102,6 +102,51 @@ def test_a_killed_run_loses_its_last_line_alone(tmp_path: Path) -> None:
     run, rows = read_results(path)
     assert rows == [row(clean())]
     assert "line was cut off" in run["warnings"][0]
+
+
+def cut(path: Path, lines: int, *, end: str = "\n", counted: bool = True) -> Path:
+    """A file of four replays of which the first lines are left."""
+    write_results(path, [row(clean(name)) for name in "abcd"], RUN)
+    head, *rest = path.read_text("ascii").splitlines()
+    head = head if counted else dump_row({"format": 1, "run": RUN})
+    path.write_text("\n".join([head, *rest[:lines]]) + end, encoding="ascii")
+    return path
+
+
+@pytest.mark.parametrize("lines", [0, 1, 3])
+def test_a_file_that_was_cut_off_between_lines_is_known_by_its_number(tmp_path: Path, lines: int) -> None:
+    path = cut(tmp_path / "results.jsonl", lines)
+    run, rows = read_results(path)
+    assert len(rows) == lines
+    assert run["missing"] == {"cut": 1, "replays": 4 - lines}
+    assert run["warnings"] == [f"{path}: cut off: {lines} of 4 replays are there"]
+
+
+def test_a_file_that_was_cut_off_within_a_line_lacks_that_one_too(tmp_path: Path) -> None:
+    run, rows = read_results(cut(tmp_path / "results.jsonl", 2, end='\n{"cassette": "fix'))
+    assert len(rows) == 2
+    assert run["missing"] == {"cut": 1, "replays": 2}
+    assert [text.split(": ", 1)[1] for text in run["warnings"]] == [
+        "the last line was cut off and is left out",
+        "cut off: 2 of 4 replays are there",
+    ]
+
+
+def test_a_whole_file_lacks_nothing_without_its_last_line_end(tmp_path: Path) -> None:
+    assert read_results(cut(tmp_path / "results.jsonl", 4, end=""))[0] == RUN
+
+
+def test_a_file_without_a_number_claims_nothing(tmp_path: Path) -> None:
+    assert read_results(cut(tmp_path / "1.jsonl", 2, counted=False))[0] == RUN
+    run, _ = read_results(cut(tmp_path / "2.jsonl", 2, end='\n{"cas', counted=False))
+    assert run["missing"] == {"cut": 1, "replays": 1}
+
+
+@pytest.mark.parametrize("number", ["4", True, -1, 10**40, None, [4], 4.0])
+def test_a_number_that_is_none_claims_nothing(tmp_path: Path, number: object) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text(dump_row({"format": 1, "run": {}, "replays": number}) + "\n", encoding="ascii")
+    assert read_results(path) == ({}, [])
 
 
 @pytest.mark.parametrize(

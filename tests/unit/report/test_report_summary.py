@@ -23,7 +23,7 @@ from report_data import (
 )
 
 from pytest_statebase.report.against import Against
-from pytest_statebase.report.page.view import anchors_of
+from pytest_statebase.report.page.view import anchors_of, build_view
 from pytest_statebase.report.prose.identical import failures
 from pytest_statebase.report.prose.summary import (
     COMMENT_LIMIT,
@@ -206,6 +206,45 @@ def test_headlines(rows: list[Row], headline: str) -> None:
     assert text.startswith(f"{MARKER}\n### {headline}\n")
     assert "](" not in text
     assert_inert(text)
+
+
+@pytest.mark.parametrize(
+    ("missing", "rows", "headline"),
+    [
+        (
+            {"jobs": 1, "of": 2},
+            [row(clean(name)) for name in "abcdefgh"],
+            "⚠️ Incomplete: results of 1 of 2 jobs are missing; 8 of 8 sessions that are here pass",
+        ),
+        (
+            {"cut": 1, "replays": 3},
+            [row(clean())],
+            "⚠️ Incomplete: 1 results file was cut off, at least 3 replays missing; the session that is here passes",
+        ),
+        (
+            {"jobs": 2, "of": 4, "cut": 2, "replays": 1},
+            [row(unproven()), row(clean())],
+            "❌ Incomplete: results of 2 of 4 jobs are missing, and 2 results files were cut off, at least 1 replay "
+            "missing; 1 of 2 sessions does not pass",
+        ),
+        ({"jobs": 1, "of": 2}, [], "⚠️ Incomplete: results of 1 of 2 jobs are missing; no session was replayed"),
+        ({"jobs": MARKUP, "cut": [1], "of": 3}, [row(clean())], "✅ The session passes"),
+        ([1], [row(clean())], "✅ The session passes"),
+    ],
+)
+def test_what_is_missing_comes_before_what_is_there(missing: object, rows: list[Row], headline: str) -> None:
+    made = Run(rows, {**RUN, "missing": missing})
+    assert render_comment(made).startswith(f"{MARKER}\n### {headline}\n")
+    assert render_job_summary(made).startswith(f"### {headline}\n")
+    assert build_view(made, anchors_of(rows)).verdict == headline.split(" ", 1)[1] + "."
+
+
+def test_a_base_that_lacks_results_is_said_beside_what_is_new() -> None:
+    doubt = "The base's results are incomplete (results of 1 of 2 jobs are missing): what is new here may be old"
+    rows = [row(clean())]
+    made = of(rows, against=Against("base.jsonl", [], [], [], rows, [], doubt=doubt))
+    assert f"compared with the base branch. {doubt}.\n" in render_comment(made)
+    assert build_view(made, anchors_of(rows)).warnings == [doubt]
 
 
 def stopped(name: str) -> Row:
