@@ -250,7 +250,10 @@ def test_keys(opened: Any) -> None:
     page.keyboard.type("group:fail jk")
     assert page.get_by_role("combobox", name="Search sessions").input_value() == "group:fail jk"
     page.keyboard.press("Escape")
-    assert page.get_by_role("combobox", name="Search sessions").input_value() == ""
+    assert page.evaluate("document.activeElement.id") == "", "the field is left"
+    assert page.get_by_role("combobox", name="Search sessions").input_value() == "group:fail jk"
+    assert page.evaluate("location.hash") == "#?q=group%3Afail+jk"
+    page.get_by_role("button", name="Clear").click()
     page.keyboard.type("group:fail")
     page.keyboard.press("Enter")
     assert page.evaluate(focused) == "refund::turn-2"

@@ -192,7 +192,7 @@ function searchBar(chosen, choose) {
   const search = h("input.search", { type: "search", id: "search", list: "offers", autocomplete: "off", spellcheck: "false", "aria-describedby": "search-help",
     placeholder: "Search, or verdict:changed tool:refund -owner:…", prop: { value: chosen.q }, on: {
       input: () => choose({ q: search.value }),
-      keydown: (event) => searchKey(event, search, choose),
+      keydown: (event) => searchKey(event, search),
       focus: () => offer(),
     } });
   const offer = () => offers.replaceChildren(...queryOffers(search.value).map((value) => h("option", { prop: { value } })));
@@ -216,12 +216,8 @@ function searchBar(chosen, choose) {
   return made;
 }
 
-function searchKey(event, search, choose) {
-  if (event.key === "Escape") {
-    event.preventDefault();
-    if (search.value) choose({ q: "" });
-    else search.blur();
-  } else if (event.key === "Enter" || (event.key === "ArrowDown" && !search.value)) {
+function searchKey(event, search) {
+  if (event.key === "Enter" || (event.key === "ArrowDown" && !search.value)) {
     listed.step(1, true);
   }
 }
