@@ -55,7 +55,7 @@ function railOf(page) {
     partCells(page), turnCells(page), callCells(page), versionCells(page), page.fork > 0 ? railCell(page.fork, page.fork + 1, "fork") : null, glance, head);
   track.style.setProperty("--n", steps.length);
   listenToPointer(track, page, glance);
-  const box = h("div.rail", { class: page.row.versions ? null : "bare" }, h("div.lanes", { "aria-hidden": "true" }, h("span"), h("span", null, "Turns"), h("span", null, "Calls"), page.row.versions ? h("span", null, "State") : null),
+  const box = h("div.rail", { class: page.row.versions ? null : "stateless" }, h("div.lanes", { "aria-hidden": "true" }, h("span"), h("span", null, "Turns"), h("span", null, "Calls"), page.row.versions ? h("span", null, "State") : null),
     h("div.rail-box", null, track));
   box.show = (at) => {
     track.setAttribute("aria-valuenow", at + 1);

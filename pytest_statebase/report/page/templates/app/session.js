@@ -94,7 +94,18 @@ function stage(page) {
     markCall(page);
   };
   const { rail, steps, state, turn } = page.parts;
-  return [rail, h("div.looking", { class: page.row.versions ? null : "bare" }, h("nav.steps", { "aria-label": "Steps" }, steps), state), turn, stateHistory(page)];
+  return [rail, h("div.looking", { class: page.row.versions ? null : "stateless" }, h("nav.steps", { "aria-label": "Steps" }, steps), state), turn, stateHistory(page)];
+}
+
+// What the address names, `[key of the step, in words]`, the narrowest first.
+const namedSteps = ({ params, turn, call }) => [[params.get("at"), "step at this address"], [call !== null && `${turn}-c${call}`, `call ${call} in turn ${turn}`], [turn !== null && String(turn), "turn " + turn]].filter(([key]) => key);
+
+// Says that the session has not what the address names; null where it has.
+function unknownPlace({ now, row, steps }) {
+  const missing = namedSteps(now).findLast(([key]) => !steps.some((step) => step.key === key));
+  const turn = now.print && row.turns.find((one) => one.turn === now.turn);
+  const words = missing ? missing[1] : turn === undefined || (turn && !turn.divergences.some((found) => found.fingerprint === now.print)) ? `such difference in turn ${now.turn}` : null;
+  return words && h("p.note.unknown", null, `In this report, the session has no ${words}.`);
 }
 
 // What the address names; else the first turn that fails, else the first that is replayed.
@@ -298,7 +309,7 @@ function otherPanel(page, { number: turn, other, part }) {
     h("header.panel-head", null, h("h2", null, h("a", { href: "#" + id }, "Turn " + turn)), h("span.chip.past", null, part === "cut" ? "partly before the fork" : "recorded, not replayed"),
       h("span.dim.facts-line", null, [other.at, other.actor && "by " + other.actor].filter(Boolean).join(" · "))),
     side("Input", other.input),
-    other.calls.length ? h("section.part", null, h("h3", null, plural(other.calls.length, "call")), h("ol.call-list", null, other.calls.map((tool, at) => h("li.call-item.bare", { id: `${id}-c${at + 1}`, tabindex: "-1" }, code(tool))))) : null,
+    other.calls.length ? h("section.part", null, h("h3", null, plural(other.calls.length, "call")), h("ol.call-list", null, other.calls.map((tool, at) => h("li.call-item.named", { id: `${id}-c${at + 1}`, tabindex: "-1" }, code(tool))))) : null,
     side("Output", other.output), side("Reasoning", other.why));
 }
 
