@@ -123,12 +123,19 @@ def test_the_overview_is_left_as_it_was_chosen(opened: Any) -> None:
     went(page, "#?q=refund")
 
 
-@pytest.mark.parametrize("address", ["#s-0000000000", "#constructor", "#%00", "#s-0-1-c", "#?q=%F0%28"])
-def test_an_address_that_leads_nowhere_shows_a_page(opened: Any, address: str) -> None:
+@pytest.mark.parametrize("address", ["#s-0000000000", "#s-nosuch", "#constructor", "#%00", "#s-0-1-c"])
+def test_an_address_that_leads_nowhere_says_so(opened: Any, address: str) -> None:
     made = opened(all_rows())
     made.open(address)
-    assert made.page.locator("#app").inner_text().strip()
-    assert made.page.locator("#app .broken").count() == 0
+    assert made.page.locator("#app h1").all_inner_texts() == ["No such session"]
+    made.page.locator("#app").get_by_role("link", name="Overview").click()
+    made.page.get_by_role("heading", name="6 of 9 sessions do not pass.").wait_for()
+
+
+def test_a_query_that_is_none_shows_the_overview(opened: Any) -> None:
+    made = opened(all_rows())
+    made.open("#?q=%F0%28")
+    assert made.page.locator("#app .ov").count() == 1
 
 
 def test_a_session_that_cannot_be_unpacked_leaves_the_others(opened: Any) -> None:

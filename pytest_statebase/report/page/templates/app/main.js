@@ -34,10 +34,12 @@ async function draw() {
   if (left) comeBack(left, main);
 }
 
+const nowhere = () => h("div", { data: { title: "No such session" } }, h("h1", null, "No such session"), h("p", null, "This report has no session or view at this address. ", h("a", { href: "#" }, "Overview")));
+
 // A session that a view cannot show is told in its place; the others can still be seen.
 async function drawn(now) {
   try {
-    return await (VIEWS.get(now.view) || overviewView)(now);
+    return await (VIEWS.get(now.view) || nowhere)(now);
   } catch (error) {
     console.error(error);
     return h("div.broken", null, h("h1", null, "This cannot be shown"),

@@ -2,10 +2,11 @@
 
 async function sessionView(now) {
   const row = await store.session(now.id);
-  if (!row) return h("div", { data: { title: "No such session" } }, h("h1", null, "No such session"), h("p", null, "This report has no session at this address. ", h("a", { href: "#" }, "Overview")));
+  if (!row) return nowhere();
   const page = { row, now, id: now.id, summary: store.summary(now.id), steps: stepsOf(row), states: statesOf(row) };
   page.fork = forkAt(row, page.steps);
-  const element = h("article.replay", { data: { title: page.summary.name } }, sessionHead(page), page.steps.length > 1 ? stage(page) : null);
+  page.unknown = unknownPlace(page);
+  const element = h("article.replay", { data: { title: page.summary.name } }, sessionHead(page), page.unknown, page.steps.length > 1 ? stage(page) : null);
   element.arrived = () => { if (page.arrived) page.arrived(); };
   return element;
 }
@@ -111,7 +112,7 @@ function unknownPlace({ now, row, steps }) {
 // What the address names; else the first turn that fails, else the first that is replayed.
 function firstStep({ now, row, steps, fork }) {
   const find = (key) => steps.findIndex((step) => step.key === key);
-  const named = [now.params.get("at"), now.call && `${now.turn}-c${now.call}`, now.turn && String(now.turn)].filter(Boolean).map(find).find((at) => at >= 0);
+  const named = namedSteps(now).map(([key]) => find(key)).find((at) => at >= 0);
   if (named !== undefined) return named;
   const bad = row.turns.find(isBad);
   return Math.max(0, bad ? find(String(bad.turn)) : steps.findIndex((step, at) => at >= fork && step.kind === "turn"));
@@ -125,6 +126,7 @@ function goTo(page, wanted) {
   const [old, step] = [page.steps[page.at], page.steps[at]];
   const { rail, steps, turn } = page.parts;
   page.at = at;
+  page.unknown?.remove();
   rail.show(at);
   steps.redraw(page.steps.length);
   steps.show(at);
