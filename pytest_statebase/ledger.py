@@ -121,6 +121,11 @@ class Turn:
         """The agent spoke first: there is no input."""
         return self.input is None
 
+    @property
+    def is_greeting(self) -> bool:
+        """An opening turn without calls: it is not replayed, for nothing asked for it."""
+        return self.is_opening and not self.calls
+
 
 _POINT = re.compile(r"(version|turn) (\d{1,9})|last-good")
 

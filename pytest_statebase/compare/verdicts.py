@@ -80,7 +80,7 @@ def judge(
         replayed = by_number.get(turn.number)
         if replayed is not None:
             results.append(case.judge(turn, replayed))
-        elif not turn.is_opening or turn.calls:
+        elif not turn.is_greeting:
             results.append(_not_replayed(turn, until, stopped, case.state_of(turn)))
     if case.diverged:
         _mark_followers(results, plan, mode)

@@ -49,11 +49,6 @@ if TYPE_CHECKING:
     from .web.pending import Pending
 
 
-def is_history(turn: Turn) -> bool:
-    """An opening turn without calls (a greeting) is not replayed: nothing asked for it."""
-    return turn.is_opening and not turn.calls
-
-
 class Fork(Delivery):
     """One fork of the recorded session, with the pool of recorded answers and what has been seen so far.
 
@@ -107,7 +102,7 @@ class Fork(Delivery):
         while (event := events[self.position]) is not turn.started:
             self.position += 1
             if isinstance(event, TurnStarted):
-                inside, history = True, is_history(self.recorded.turn(event.number))
+                inside, history = True, self.recorded.turn(event.number).is_greeting
             if inside and history:
                 self.ledger.append(event)
             elif not inside:

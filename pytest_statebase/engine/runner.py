@@ -26,7 +26,7 @@ from .agents import Agent, BoundAgent, as_agent, is_awaitable, loop_is_running
 from .alarm import ALARM
 from .binding import unbound_calls
 from .clock import shiftable
-from .fork import Fork, is_history
+from .fork import Fork
 from .late import watch_imports
 from .loops import Lease, event_loop
 from .marked import with_marked_rules
@@ -181,7 +181,7 @@ class _Replays:
         stack.enter_context(intercepted(door_here))
         self._fence = stack.enter_context(fenced(self.options.allowed_hosts, self.options.blocked_hosts))
         stack.callback(self._close)
-        wanted = [t for t in self.ledger.turns if self.first <= t.number <= self.until and not is_history(t)]
+        wanted = [t for t in self.ledger.turns if self.first <= t.number <= self.until and not t.is_greeting]
         self._pin(wanted, stack)
         stack.enter_context(ALARM.kept())
         fork: Fork | None = None
@@ -299,7 +299,7 @@ class _Replays:
         self.warnings += self._fence.refused if self._fence else ()
         if self.stopped is None:
             self.warnings += [f"the ignore rule `{rule}` hid nothing" for rule in unused_rules(plan, self.rules)]
-            numbers = {turn.number for turn in self.ledger.turns if not is_history(turn)}
+            numbers = {turn.number for turn in self.ledger.turns if not turn.is_greeting}
             whole = numbers <= {seen.number for seen in self.observed}
             self.warnings += left_over([fork.requests for fork in self._forks], self.observed, whole=whole)
         return ReplayResult(

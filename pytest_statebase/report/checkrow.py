@@ -35,6 +35,7 @@ _ROW: _Shape = {
     "nodeid": (str,),
     "requests": (dict,),
     "pinned": (list,),
+    "failing": (list,),
     "versions": (list,),
     "traces": (list,),
     "others": (list,),
@@ -95,7 +96,7 @@ _REQUEST: _Shape = {
 _ASKED: _Shape = {"messages": (list,), "earlier": (int,), "left": (int,)}
 _KNOWN: _Shape = {"fingerprint": (str,), "until": (str,), "ticket": (str, _NONE)}
 _CALL_DEFAULTS: dict[str, Any] = {"recorded": None, "replayed": None}
-_OTHER: _Shape = {"turn": (int,), "calls": (list,), "at": (str,), "actor": (str,), "why": (str,)}
+_OTHER: _Shape = {"turn": (int,), "calls": (list,), "greeting": (bool,), "at": (str,), "actor": (str,), "why": (str,)}
 _VERSION: _Shape = {"v": (int,), "turn": (int, _NONE), "patch": (list,), "at": (str,), "actor": (str,), "why": (str,)}
 _TRACE: _Shape = {"action": (str,), "turn": (int, _NONE), "at": (str,), "actor": (str,), "why": (str,)}
 _DIVERGENCE: _Shape = {
@@ -144,6 +145,8 @@ def _check_recording(row: dict[str, Any]) -> None:
     texts = [*row.get("pinned", ()), *(tool for other in row.get("others", ()) for tool in other.get("calls", ()))]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("names of tools or of what is pinned are no texts")
+    if not all(type(turn) is int for turn in row.get("failing", ())):
+        raise ValueError("the turns that are `failing` are no numbers")
     for change in (change for version in row.get("versions", ()) for change in version.get("patch", ())):
         if not (isinstance(change, list) and change and isinstance(change[0], list)):
             raise ValueError("the `patch` of a version is none")

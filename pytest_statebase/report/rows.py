@@ -60,6 +60,8 @@ def result_to_row(result: ReplayResult, *, nodeid: str | None = None, reads: Col
     upkeep = upkeep_row(result.upkeep)
     if upkeep:
         row["upkeep"] = upkeep
+    if result.failing:
+        row["failing"] = sorted(result.failing)
     if result.pinned:
         row["pinned"] = list(result.pinned)
     row |= evolution_row(result)

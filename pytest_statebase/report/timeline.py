@@ -29,7 +29,8 @@ def timeline_row(ledger: Ledger, replayed: Collection[int]) -> dict[str, Any]:
     changed since the version before: `[path, value]`, or `[path]` for what is gone, a path being a list of keys and
     positions; `back` is the version that was gone back to. One that was made within a turn says after how many `calls`
     of it, one between turns `after` which.
-    `others`: the turns that were not replayed, `{turn, at, actor, why, input, output, calls}`.
+    `others`: the turns that were not replayed, `{turn, at, actor, why, input, output, calls}`, the calls by the
+    names of their tools; a `greeting` is one that no replay asks for.
     `traces`: what is neither a version nor a turn, `{action, at, actor, turn, calls, why, about}`; `turn` is the one in
     which it happened, or after which, where `calls` is missing.
     """
@@ -139,7 +140,10 @@ def _other(turn: Turn) -> dict[str, Any]:
     if isinstance(output, dict) and "content" in output:
         output = output["content"]
     added = turn.added
-    row = {"turn": turn.number, "input": short_text(turn.text, SNIPPET), "calls": [call.tool for call in turn.calls]}
+    row: dict[str, Any] = {"turn": turn.number, "input": short_text(turn.text, SNIPPET)}
+    row["calls"] = [call.tool for call in turn.calls]
+    if turn.is_greeting:
+        row["greeting"] = True
     if added is not None:
         row["output"] = short_text(added.error if added.error is not None else output, SNIPPET)
     return row | _told(at=turn.started.at, actor=added.actor if added else None, why=added.reasoning if added else None)

@@ -200,13 +200,51 @@ def test_the_end_of_a_turn_shows_the_state_of_the_replay_too(session: Any) -> No
         ("-1", "Turn 1 · User: Where is my order 1047?"),
         ("-2-c2", "Turn 2 · call 2 of 2 · issue_refund: other arguments"),
         ("-4?at=4-end", "Turn 4 · Agent: You are welcome."),
-        ("?at=nothing", "Turn 2 · User: Please refund it."),
-        ("-9", "Turn 2 · User: Please refund it."),
     ],
 )
 def test_addresses_work_in_a_fresh_tab(session: Any, address: str, step: str) -> None:
     session.open(f"#{session.id}{address}")
     assert step_of(session.page).startswith(step)
+    assert session.page.locator(".unknown").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "missing"),
+    [
+        ("?at=nothing", "step at this address"),
+        ("-9", "turn 9"),
+        ("-2-c7", "call 7 in turn 2"),
+        ("-9-c1", "turn 9"),
+        ("-2-d-000000000000", "such difference in turn 2"),
+        ("-1-d-000000000000", "such difference in turn 1"),
+    ],
+)
+def test_a_place_that_is_not_there_is_told(session: Any, address: str, missing: str) -> None:
+    session.open(f"#{session.id}{address}")
+    page = session.page
+    assert page.locator(".unknown").inner_text() == f"In this report, the session has no {missing}."
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".unknown").count() == 0, "what is looked at now is there"
+
+
+def test_a_difference_has_an_address(session: Any) -> None:
+    session.page.locator(".step", has_text="Please refund it").click()
+    found = session.page.locator(".diff-list > li").first.get_attribute("id")
+    session.open(f"#{found}")
+    assert session.page.locator(".here").get_attribute("id") == found
+    assert session.page.locator(".unknown").count() == 0
+
+
+@pytest.mark.parametrize("keys", [(), ("versions",)])
+def test_what_scrolls_below_the_timeline_is_covered(opened: Any, keys: tuple[str, ...]) -> None:
+    rows = [{key: value for key, value in row(told()).items() if key not in keys}]
+    made = opened(rows, viewport={"width": 390, "height": 844})
+    made.open(f"#{anchors_of(rows)[0]}-2")
+    page = made.page
+    style = "getComputedStyle(document.querySelector('.rail'))"
+    assert page.evaluate(f"[{style}.backgroundColor, {style}.borderTopWidth]") == ["rgb(255, 255, 255)", "1px"]
+    rail, head = page.locator(".rail").bounding_box(), page.locator(".turn-here h2").bounding_box()
+    assert rail["y"] + rail["height"] <= head["y"]
 
 
 def test_a_chosen_step_stays_chosen_after_a_reload(session: Any) -> None:
@@ -298,6 +336,73 @@ def test_a_fork_takes_the_mode_and_the_agent_of_the_run(opened: Any) -> None:
     command, test = fork_texts(made.page)
     assert command.endswith("--statebase-mode=isolated --statebase-agent=sample.fixed:SupportAgent")
     assert 'statebase_replay(agent="sample.fixed:SupportAgent", mode="isolated")' in test
+
+
+def test_a_fork_behind_a_failing_turn_says_that_it_cannot_pass(opened: Any) -> None:
+    rows = [row(told(failing=frozenset({2})))]
+    made = opened(rows)
+    page = made.page
+    made.open(f"#{anchors_of(rows)[0]}?at=v2")
+    page.keyboard.press("f")
+    dialog = page.get_by_role("dialog", name="Fork at version 2")
+    assert "The plan has turn 2 in `failing`, and it is not replayed from here" in dialog.inner_text()
+    judged = "    assert all(turn.group.passes or turn.beyond_until for turn in result.turns), result.failure\n"
+    assert judged in fork_texts(page)[1]
+    dialog.get_by_role("button", name="Fork at turn 2").click()
+    assert page.get_by_role("dialog").count() == 1
+    assert "failing" not in page.get_by_role("dialog", name="Fork at turn 2").inner_text()
+    assert fork_texts(page)[0] == "pytest fixtures/told.session.yaml --statebase-fork='turn 2'"
+    assert "    assert result.passed, result.failure\n" in fork_texts(page)[1]
+
+
+def test_a_fork_goes_on_to_the_turn_that_must_be_replayed(opened: Any) -> None:
+    rows = [row(told(failing=frozenset({4})))]
+    made = opened(rows)
+    made.open(f"#{anchors_of(rows)[0]}-2")
+    made.page.keyboard.press("f")
+    assert fork_texts(made.page)[0].endswith(" --statebase-fork='turn 2' --statebase-until=end")
+    assert "replays turns 2 to 4." in made.page.get_by_role("dialog").inner_text()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_what_is_to_be_copied_is_seen_whole(opened: Any, width: int) -> None:
+    rows = [row(told(mode="isolated")) | {"agent_given": True, "agent": "a.module.of.some.depth:" + "Agent" * 20}]
+    made = opened(rows, viewport={"width": width, "height": 900})
+    made.open(f"#{anchors_of(rows)[0]}-2")
+    made.page.keyboard.press("f")
+    cut = "[...document.querySelectorAll('dialog pre')].map(one => one.scrollWidth - one.clientWidth)"
+    assert made.page.evaluate(cut) == [0, 0]
+
+
+def said_first() -> Row:
+    """A session that begins with a greeting, forked at its start."""
+    hello, ask, answer = ({"type": "text", "content": words} for words in ("How can I help?", "Where is it?", "There."))
+    events = [SessionCreated("sess", state={"n": 0}), TurnStarted(1, None), TurnAdded(hello)]
+    events += [TurnStarted(2, ask), TurnAdded(answer), TurnStarted(3, ask), TurnAdded(answer)]
+    ledger = Ledger(events)
+    return row(result("greeting", [unchanged(turn) for turn in ledger.turns[1:]], recording=ledger))
+
+
+def test_a_greeting_stands_before_the_fork(opened: Any) -> None:
+    rows = [said_first()]
+    made = opened(rows)
+    made.open(f"#{anchors_of(rows)[0]}")
+    page = made.page
+    assert step_of(page) == "Turn 2 · User: Where is it?"
+    assert page.locator(".zone").all_inner_texts() == ["recorded", "replayed"]
+    fork = page.locator(".track .fork").bounding_box()
+    second = page.locator(".seg").nth(1).bounding_box()
+    assert abs(fork["x"] - second["x"]) < 4
+
+
+@pytest.mark.parametrize(("address", "point"), [("?at=start", "version 0"), ("-1", "turn 2"), ("-2", "turn 2")])
+def test_a_greeting_is_not_counted_as_replayed(opened: Any, address: str, point: str) -> None:
+    rows = [said_first()]
+    made = opened(rows)
+    made.open(f"#{anchors_of(rows)[0]}{address}")
+    made.page.keyboard.press("f")
+    assert "replays turns 2 to 3." in made.page.get_by_role("dialog", name=f"Fork at {point}").inner_text()
+    assert fork_texts(made.page)[0] == f"pytest fixtures/greeting.session.yaml --statebase-fork='{point}'"
 
 
 def test_nothing_is_forked_after_the_last_turn(opened: Any) -> None:

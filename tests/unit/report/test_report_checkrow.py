@@ -55,6 +55,7 @@ def nested(levels: int, around: Any = lambda inner: [inner]) -> Any:
         ({**BASE, "verdicts": {"changed": "1"}}, "the `verdicts` of the replay hold what is no number"),
         ({**BASE, "others": [{"calls": []}]}, "one of `others` has no `turn`"),
         ({**BASE, "others": [{"turn": 1, "calls": [3]}]}, "names of tools or of what is pinned are no texts"),
+        ({**BASE, "failing": ["3"]}, "the turns that are `failing` are no numbers"),
         ({**BASE, "versions": [{"v": 1, "patch": [3]}]}, "the `patch` of a version is none"),
         ({**BASE, "traces": [None]}, "one of `traces` is not a mapping"),
         ({**BASE, "turns": ["x"]}, "a turn is not a mapping"),

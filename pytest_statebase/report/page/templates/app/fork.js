@@ -7,7 +7,7 @@ function forkPoint({ row, steps }, at) {
   const isVersion = (step.kind === "version" || step.kind === "start") && step.version >= 0;
   if (isVersion) return { point: "version " + row.versions[step.version].v, first: turnAfter(steps, at) };
   if (step.kind === "start") return { point: "version 0", first: turnAfter(steps, at) };
-  if (step.turn) return { point: "turn " + step.turn.number, first: step.turn.number };
+  if (step.turn && !isGreeting(step.turn)) return { point: "turn " + step.turn.number, first: step.turn.number };
   const first = turnAfter(steps, at);
   return { point: first === null ? null : "turn " + first, first };
 }
@@ -18,19 +18,30 @@ function forkDialog(page, at) {
   const close = () => dialog.close();
   const dialog = h("dialog.fork-here", { "aria-labelledby": "fork-title", on: { close: () => dialog.remove(), click: (event) => event.target === dialog && close() } },
     h("div", null, h("header", null, h("h2", { id: "fork-title" }, isLast ? "Nothing follows" : "Fork at " + point), h("button.quiet", { type: "button", "aria-label": "Close", on: { click: close } }, "✕")),
-      isLast ? h("p", null, "No turn was recorded after this: there is nothing to replay from here.") : forkTexts(page, point, first, at)));
+      isLast ? h("p", null, "No turn was recorded after this: there is nothing to replay from here.") : forkTexts(page, point, first, at, close)));
   document.body.append(dialog);
   dialog.showModal();
 }
 
-function forkTexts(page, point, first, at) {
+function forkTexts(page, point, first, at, close) {
   const { row } = page;
-  const given = { point, until: row.until !== null && row.until < first ? "end" : null, mode: row.mode === "isolated" ? row.mode : null, agent: row.agent_given ? row.agent : null };
-  const last = given.until || row.until === null ? page.steps.findLast((step) => step.kind === "turn").turn.number : row.until;
+  const failing = row.failing || [];
+  const missed = failing.find((turn) => turn < first);
+  const isShort = row.until !== null && [first, ...failing].some((turn) => turn > row.until);
+  const given = { point, until: isShort ? "end" : null, mode: row.mode === "isolated" ? row.mode : null, agent: row.agent_given ? row.agent : null };
+  const last = given.until || row.until === null ? page.steps.findLast(isReplayable).turn.number : row.until;
   const text = (title, made) => h("section", null, h("header", null, h("h3", null, title), copyWhole([row.cassette, row.session, given.agent], "Copy", made, { "aria-label": `Copy ${title.toLowerCase()}` })), h("pre.vt", { tabindex: "0" }, h("code", null, made)));
   return [h("p", null, `The session as it stood ${point.startsWith("turn") ? "before" : "at"} ${point}; then the agent under test replays `, first === last ? `turn ${first}` : `turns ${first} to ${last}`, "."),
     isCutShort(page, at) ? h("p.note", null, `The turn went on after ${point}: what it did then is no part of the fork. Fork at its beginning to replay all of it.`) : null,
-    text("Command", forkCommand(row, given)), text("Test", forkTest(row, given))];
+    missed ? missedFailing(page, missed, close) : null,
+    text("Command", forkCommand(row, given)), text("Test", forkTest(row, given, missed))];
+}
+
+// A replay passes only where every turn in `failing` of the plan is replayed.
+function missedFailing(page, turn, close) {
+  const at = page.steps.findIndex((step) => isReplayable(step) && step.turn.number === turn);
+  return h("p.note", null, `The plan has turn ${turn} in \`failing\`, and it is not replayed from here: the command fails whatever the agent does. The test judges the turns after it alone. `,
+    at < 0 ? null : h("button", { type: "button", on: { click: () => { close(); forkDialog(page, at); } } }, "Fork at turn " + turn));
 }
 
 // Whether something happens in the turn after the step that later turns may need.
@@ -58,13 +69,14 @@ function shellBytes(character) {
   return Array.from(bytes, (byte) => "\\x" + byte.toString(16).padStart(2, "0")).join("");
 }
 
-function forkTest(row, { point, until, mode, agent }) {
+function forkTest(row, { point, until, mode, agent }, missed) {
   const name = row.cassette.split("/").at(-1).replace(/\.session\.yaml$/, "");
   const session = row.cassette.endsWith(".session.yaml") ? row.cassette : row.session;
   const marker = [pyQuoted(session), "fork=" + pyQuoted(point), until && "until=" + pyQuoted(until)].filter(Boolean).join(", ");
   const given = [agent && "agent=" + pyQuoted(agent), mode && "mode=" + pyQuoted(mode)].filter(Boolean).join(", ");
   const test = `${name}_from_${point}`.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_+|_+$/g, "");
-  return `import pytest\n\n\n@pytest.mark.statebase(${marker})\ndef test_${test}(statebase_replay):\n    result = statebase_replay(${given})\n    assert result.passed, result.failure\n`;
+  const passed = missed ? "all(turn.group.passes or turn.beyond_until for turn in result.turns)" : "result.passed";
+  return `import pytest\n\n\n@pytest.mark.statebase(${marker})\ndef test_${test}(statebase_replay):\n    result = statebase_replay(${given})\n    assert ${passed}, result.failure\n`;
 }
 
 const pyQuoted = (text) => '"' + String(text).replace(/[\\"]/g, "\\$&").replace(UNSEEN, escaped) + '"';

@@ -112,16 +112,26 @@ function cutAtFork(row, steps) {
   return steps;
 }
 
-// The position of the first step after the fork.
+// The position of the first step after the fork, and after the greetings that follow it.
 function forkAt(row, steps) {
   const [kind, number] = String(row.fork).split(" ");
-  if (kind === "turn") return Math.max(0, steps.findIndex((step) => step.key === number));
+  if (kind === "turn") return pastGreetings(steps, Math.max(0, steps.findIndex((step) => step.key === number)));
   const isThere = (step) => (step.kind === "version" || step.kind === "start") && step.version >= 0 && row.versions[step.version].v === +number;
-  return Math.max(0, steps.findLastIndex(isThere)) + 1;
+  return pastGreetings(steps, Math.max(0, steps.findLastIndex(isThere)) + 1);
+}
+
+// A turn for which nothing asked is taken over from the recording.
+const isGreeting = (turn) => Boolean(turn.other && turn.other.greeting);
+const isReplayable = (step) => step.kind === "turn" && !isGreeting(step.turn);
+
+function pastGreetings(steps, at) {
+  const next = steps.findIndex((step, i) => i >= at && isReplayable(step));
+  const last = next < 0 ? undefined : steps.slice(at, next).findLast((step) => step.kind === "turn");
+  return last ? steps.findLastIndex((step) => step.turn === last.turn) + 1 : at;
 }
 
 // The first turn that a fork at a step replays, null where none is left.
 function turnAfter(steps, at) {
-  const next = steps.find((step, i) => step.kind === "turn" && i > at);
+  const next = steps.find((step, i) => isReplayable(step) && i > at);
   return next ? next.turn.number : null;
 }
