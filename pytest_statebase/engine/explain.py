@@ -6,6 +6,9 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from ..cassette.personal import is_no_value
+from ..cassette.redaction import REDACTED
+from ..cassette.secrets import holds_secret_numbers, is_secret_name
 from ..compare.model import ReplayedCall
 from ..values import freeze
 from .entries import Entry
@@ -29,7 +32,10 @@ def explain_miss(call: ReplayedCall, miss: Miss, why: str | None = None, gone: C
         lines.append(f"tools: {{{_flow(call.tool)}: {{was: {_flow(min(gone))}}}}}")
     lines.append("if the call is right, say in the plan what it would have answered:")
     lines.append("answers:")
-    lines.append(f"  - {{tool: {_flow(call.tool)}, arguments: {_flow(call.arguments)}, result: ...}}")
+    told = call.arguments
+    if isinstance(told, Mapping):
+        told = {key: REDACTED if _is_secret(key, value) else value for key, value in told.items()}
+    lines.append(f"  - {{tool: {_flow(call.tool)}, arguments: {_flow(told)}, result: ...}}")
     return "\n".join(lines)
 
 
@@ -60,13 +66,14 @@ def _differences(recorded: Any, replayed: Any, forgiven: Collection[str]) -> lis
     lines = []
     for key in dict.fromkeys((*recorded, *replayed)):
         if key not in replayed:
-            lines.append(f"{key}: recorded {show(recorded[key])}, replayed without it")
+            lines.append(f"{key}: recorded {_named(key, recorded[key])}, replayed without it")
         elif key not in recorded and key in forgiven:
             continue
         elif key not in recorded:
-            lines.append(f"{key}: recorded without it, replayed {show(replayed[key])}")
+            lines.append(f"{key}: recorded without it, replayed {_named(key, replayed[key])}")
         elif freeze(recorded[key]) != freeze(replayed[key]):
-            lines.append(f"{key}: recorded {show(recorded[key])}, replayed {show(replayed[key])}")
+            told = _named(key, recorded[key]), _named(key, replayed[key])
+            lines.append(f"{key}: recorded {told[0]}, replayed {told[1]}")
     return lines
 
 
@@ -74,7 +81,20 @@ def show_call(tool: str, arguments: Any) -> str:
     """`lookup_order(order_id='1047')`, cut where it grows long."""
     if not isinstance(arguments, Mapping):
         return f"{tool}({show(arguments)})"
-    return f"{tool}({', '.join(f'{key}={show(value)}' for key, value in arguments.items())})"
+    return f"{tool}({', '.join(f'{key}={_named(key, value)}' for key, value in arguments.items())})"
+
+
+def _named(name: Any, value: Any) -> str:
+    """A value in a line, without what its name tells to be secret: no text of a report says that name beside it."""
+    return REDACTED if _is_secret(name, value) else show(value)
+
+
+def _is_secret(name: Any, value: Any) -> bool:
+    if value is None or isinstance(value, bool) or not (isinstance(name, str) and is_secret_name(name)):
+        return False
+    if isinstance(value, (int, float)):
+        return holds_secret_numbers(name)
+    return not (isinstance(value, str) and is_no_value(value))
 
 
 def show(value: Any) -> str:

@@ -31,6 +31,10 @@ def pay(token: str, amount: int) -> str:
     return f"paid {amount}"
 
 
+def log_in(password: Any) -> str:
+    return "in"
+
+
 def agent(user_input: str) -> str:
     return pay(token=KEY, amount=5)
 
@@ -61,6 +65,28 @@ def test_a_row_holds_no_secret(plan: Path, target: Any, verdict: str) -> None:
     assert KEY not in line
     assert PASSWORD not in line
     assert '"session":"sess_a"' in line
+
+
+@pytest.mark.parametrize(
+    "secret", [b"hunter", ("hunter",), {"hunter"}, {1: "hunter"}, 55512345, Decimal(55512345), "hunter"]
+)
+@pytest.mark.parametrize("before", ["x", None])
+def test_a_row_holds_no_secret_of_any_type(tmp_path: Path, secret: Any, before: Any) -> None:
+    def logs_in(user_input: str, state: Any) -> str:
+        state["auth"] = {"password": held[0]}
+        return log_in(password=held[0])
+
+    held = [before]
+    tools = [f"{__name__}:log_in"]
+    recorded = record_session(logs_in, ["Go."], session_id="sess_a", tools=tools, state={})
+    write_record(tmp_path / "b.record.yaml", recorded)
+    plan = tmp_path / "b.session.yaml"
+    plan.write_text("cassette: 1\nsession: sess_a\n", encoding="utf-8")
+    held[0] = secret
+    line = dump_row(result_to_row(replay(load_cassette(plan), logs_in, tools=tools)))
+    assert "hunter" not in line
+    assert "55512345" not in line
+    assert "REDACTED" in line
 
 
 def test_a_baseline_with_a_secret_is_refused(plan: Path) -> None:
