@@ -191,6 +191,23 @@ def test_the_reasoning_of_a_turn_as_recorded_is_searched_to_its_end(opened: Any)
     assert [cells[5] for cells in shown(page)] == [whole]
 
 
+def test_versions_of_mappings_whose_keys_are_numbers(opened: Any) -> None:
+    made = story()
+    made["versions"] = [
+        {"v": 0, "turn": None, "state": {"items": {"10": "a", "2": {"n": 1}}, "odd": {"!map": [[1, "x"]]}, "new": {}}},
+        {"v": 1, "turn": 1, "patch": [[["items", "2", "n"], 2], [["odd", "!map", 0, 1], "y"], [["new", "7"], "a"]]},
+        {"v": 2, "turn": 1, "patch": [[["items", "10"]], [["items", "2"]], [["items", "b"], 1], [["new", "3"], "b"]]},
+        {"v": 3, "turn": 1, "patch": [[["items", "b"], 2], [["items", "1"], 3]]},
+    ]
+    page = explorer(opened, [made], "#traces?action=session.created+state.updated").page
+    assert [cells[6] for cells in shown(page)] == [
+        'state {items: {"10": "a", "2": {n: 1}}, odd: {1: "x"}, new: {}}',
+        'version 1: items."2".n: 1 → 2, odd."1": "x" → "y", new."7": "a"',
+        'version 2: items."10": "a" → (gone), items."2": {n: 2} → (gone), items.b: 1, new."3": "b"',
+        'version 3: items.b: 1 → 2, items."1": 3',
+    ]
+
+
 def test_sessions_are_told_in_the_order_of_time(opened: Any) -> None:
     first = story("first")
     for trace in (first["versions"][0], first["traces"][0]):

@@ -212,6 +212,15 @@ def test_equal_siblings_are_folded_and_unfold_by_keyboard(opened: Any) -> None:
     assert state_rows(panel) == ["a 1", "b [1, 2]", "c {d: null}", "x≠ 1 2", "z 0"]
 
 
+def test_keys_stand_in_the_order_in_which_they_were_recorded(opened: Any) -> None:
+    recorded = {"name": "Ada", "10": {"9": "a", "b": "b"}, "2": "two", "b": {"2": 1, "1": 2, "k": 3}}
+    replayed = {"b": {"k": 3, "1": 2, "2": 1}, "2": "2", "10": {"b": "b", "9": "a"}, "name": "Ada"}
+    panel = panel_of(opened, stated(recorded, replayed), 2, params="?sides=two")
+    assert state_rows(panel) == ["2 equal: name, 10", '2 "two" "2"', 'b {"2": 1, "1": 2, k: 3}']
+    panel.get_by_role("button", name="2 equal").click()
+    assert state_rows(panel)[:2] == ['name "Ada"', '10 {"9": "a", b: "b"}']
+
+
 def test_an_item_more_in_a_list_is_one_difference(opened: Any) -> None:
     items = [{"name": name, "size": size} for size, name in enumerate("abcde")]
     more = [*items[:2], {"name": "new", "size": 9}, *items[2:]]

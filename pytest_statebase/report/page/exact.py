@@ -1,17 +1,24 @@
-"""Numbers that a browser would read as others: JavaScript has one type for all, and 53 bits for the whole ones."""
+"""What a browser would read as something else.
+
+JavaScript has one type for all numbers, 53 bits for the whole ones, and puts the keys of a mapping that are whole
+numbers before all others.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 _LARGEST = 2**53
+_INDEX = re.compile(r"[0-9]+")
 _TIMES = frozenset({"duration_ms"})
 
 
 def exact_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row whose values read in a browser as they were recorded: `1.0` is `{"!float": "1.0"}`, and no `1`.
 
+    Mappings that may get into another order are `{"!map": [[key, value], …]}`, as those with keys that are no texts.
     What the row itself counts and measures stays a number.
     """
     made = {key: item if key in _TIMES else exact(item) for key, item in row.items() if key != "turns"}
@@ -30,6 +37,8 @@ def exact(value: Any) -> Any:
         return {"!int": str(value)} if not -_LARGEST < value < _LARGEST else value
     if kind is dict:
         items = {key: exact(item) for key, item in value.items()}
+        if len(items) > 1 and any(_INDEX.fullmatch(key) for key in items):
+            return {"!map": [[key, item] for key, item in items.items()]}
         return items if any(items[key] is not item for key, item in value.items()) else value
     if kind is list:
         made = [exact(item) for item in value]

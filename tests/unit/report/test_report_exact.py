@@ -36,10 +36,13 @@ def shown(rows: list[Row]) -> list[Any]:
         (-(2**53), {"!int": "-9007199254740992"}),
         (2**53 - 1, 2**53 - 1),
         (True, True),
+        ({"10": 1, "2": [1.0]}, {"!map": [["10", 1], ["2", [{"!float": "1.0"}]]]}),
+        ({"a": {"b": 1, "0": 2}}, {"a": {"!map": [["b", 1], ["0", 2]]}}),
+        ({"1": 1}, {"1": 1}),
         ({"a": [1, {"b": 2.0}]}, {"a": [1, {"b": {"!float": "2.0"}}]}),
     ],
 )
-def test_numbers_that_a_browser_has_not(value: Any, told: Any) -> None:
+def test_what_a_browser_would_read_as_something_else(value: Any, told: Any) -> None:
     assert exact(value) == told
 
 

@@ -18,15 +18,14 @@ function patched(value, path, found) {
   if (!path.length) return found[0];
   if (value === LOST || value === null || typeof value !== "object" || isCut(value)) return LOST;
   const [key, ...rest] = path;
-  const made = Array.isArray(value) ? [...value] : { ...value };
-  if (!rest.length && !found.length) {
-    delete made[key];
-    return made;
-  }
-  const inner = patched(made[key], rest, found);
-  if (inner === LOST) return LOST;
-  // Assignment would take the key `__proto__` for something else.
-  return Object.defineProperty(made, key, { value: inner, enumerable: true, configurable: true, writable: true });
+  const isList = Array.isArray(value);
+  const made = new Map(isList ? value.entries() : pairsOf(value));
+  if (rest.length || found.length) {
+    const inner = patched(made.get(key), rest, found);
+    if (inner === LOST) return LOST;
+    made.set(key, inner);
+  } else made.delete(key);
+  return isList ? [...made.values()] : ofPairs([...made]);
 }
 
 // Whether the report has a state in whole.

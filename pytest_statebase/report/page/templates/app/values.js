@@ -15,6 +15,12 @@ function tagOf(value) {
   return names[0];
 }
 
+// Mappings with a key that JavaScript would put first come as pairs, and are mappings with texts as keys all the same.
+const hasIndex = (pairs) => pairs.some(([key]) => /^\d+$/.test(key));
+const isOrdered = (value) => tagOf(value) === "!map" && hasIndex(value["!map"]) && value["!map"].every(([key]) => typeof key === "string");
+const ofPairs = (pairs) => (hasIndex(pairs) ? { "!map": pairs } : Object.fromEntries(pairs));
+const pairsOf = (value) => (isOrdered(value) ? value["!map"] : Object.entries(value));
+
 const isCut = (value) => tagOf(value) === "!cut";
 const sizeText = (size) => (typeof size === "number" ? number(size) + " characters" : "an unknown size");
 const quoted = (text) => '"' + visible(text.replace(/[\\"]/g, "\\$&")) + '"';
@@ -32,7 +38,7 @@ function oneLine(value, depth = 0) {
   if (!tag) return "{" + Object.entries(value).map(([key, item]) => keyText(key) + ": " + inside(item)).join(", ") + "}";
   const inner = value[tag];
   if (tag === "!cut") return `${visible(inner.head)}… (${sizeText(inner.size)} in all)`;
-  if (tag === "!map") return "{" + inner.map(([key, item]) => inside(key) + ": " + inside(item)).join(", ") + "}";
+  if (tag === "!map") return "{" + inner.map(([key, item]) => (isOrdered(value) ? keyText : inside)(key) + ": " + inside(item)).join(", ") + "}";
   if (BARE[tag]) return visible(BARE[tag](inner));
   if (isTyped(inner)) return `${tag} ${visible(inner.type)} ${inside(inner.fields)}`;
   return tag + " " + inside(inner);
@@ -65,6 +71,7 @@ function same(left, right) {
   if (left === right) return true;
   if (left === null || right === null || typeof left !== "object" || typeof right !== "object") return false;
   if (Array.isArray(left) !== Array.isArray(right)) return false;
+  if (isOrdered(left) || isOrdered(right)) [left, right] = [left, right].map((one) => Object.fromEntries(pairsOf(one)));
   const names = Object.keys(left);
   return names.length === Object.keys(right).length && names.every((key) => Object.hasOwn(right, key) && same(left[key], right[key]));
 }
