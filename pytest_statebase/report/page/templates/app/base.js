@@ -24,11 +24,13 @@ function visible(text, lines = false) {
 }
 
 // An element. props: `class`, `on: {event: function}`, `data: {…}`, `prop: {…}` for properties, everything else is an attribute; null and
-// false leave an attribute out, true sets it empty. children: elements, texts (made visible), lists of them; null and false are left out.
+// false leave an attribute out, true sets it empty; they may be missing. children: elements, texts (made visible), lists of them; null and
+// false are left out.
 function h(tag, props, ...children) {
   const [name, ...classes] = tag.split(".");
   const made = document.createElement(name || "div");
-  return filled(made, classes, props, children);
+  const given = props && props.constructor === Object;
+  return filled(made, classes, given ? props : null, given ? children : [props, ...children]);
 }
 
 function svg(tag, props, ...children) {
@@ -36,6 +38,7 @@ function svg(tag, props, ...children) {
 }
 
 function filled(made, classes, props, children) {
+  if (made.localName === "button") made.type = "button";
   if (classes.length) made.setAttribute("class", classes.join(" "));
   for (const [key, value] of Object.entries(props || {})) {
     if (key === "on") for (const [event, run] of Object.entries(value)) made.addEventListener(event, run);
@@ -60,8 +63,11 @@ function append(parent, children) {
   return parent;
 }
 
+const byId = (id) => document.getElementById(id);
+const dim = (...inner) => h("span.dim", ...inner);
+
 // Recorded text keeps its own direction and changes nobody else's.
-const bdi = (text) => h("bdi", null, text);
+const bdi = (text) => h("bdi", text);
 const code = (text, props) => h("code", { dir: "auto", ...props }, text);
 const number = (value) => (typeof value === "number" ? value.toLocaleString("en") : "");
 const plural = (count, word) => number(count) + " " + word + (count === 1 ? "" : "s");
@@ -88,7 +94,7 @@ const store = {
   places: new Map(),
   chunks: new Map(),
   async load() {
-    this.index = await unpack(document.getElementById("index").textContent);
+    this.index = await unpack(byId("index").textContent);
     this.index.sessions.forEach((one, position) => this.places.set(one.id, position));
   },
   summary(id) {
@@ -100,7 +106,7 @@ const store = {
     if (!summary) return null;
     let chunk = this.chunks.get(summary.chunk);
     if (chunk) this.chunks.delete(summary.chunk);
-    else chunk = unpack(document.getElementById("chunk-" + summary.chunk).textContent);
+    else chunk = unpack(byId("chunk-" + summary.chunk).textContent);
     this.chunks.set(summary.chunk, chunk);
     if (this.chunks.size > 12) this.chunks.delete(this.chunks.keys().next().value);
     return (await chunk)[id];
@@ -175,14 +181,14 @@ const keys = {
 
 // Tell a screen reader.
 function say(text) {
-  const live = document.getElementById("live");
+  const live = byId("live");
   live.textContent = "";
   requestAnimationFrame(() => { live.textContent = visible(text); });
 }
 
 // A button that copies; words: what it says. text: a string, or a function that makes it when it is pressed.
 function copyButton(words, text, props) {
-  const button = h("button.copy", { type: "button", ...props, on: { click: async () => {
+  const button = h("button.copy", { ...props, on: { click: async () => {
     await copied(typeof text === "function" ? await text() : text);
     button.textContent = "Copied";
     say("Copied");
@@ -193,7 +199,7 @@ function copyButton(words, text, props) {
 
 // The same, or a word where a name in the text was cut for the page: the beginning of one names something else.
 function copyWhole(names, ...button) {
-  return names.some((name) => name && name.length > 2000) ? h("span.dim", null, "too long to copy") : copyButton(...button);
+  return names.some((name) => name && name.length > 2000) ? dim("too long to copy") : copyButton(...button);
 }
 
 // From disk the page is no secure context in every browser: there the old way is left.

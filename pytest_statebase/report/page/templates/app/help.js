@@ -10,8 +10,8 @@ function showHelp() {
     click: (event) => event.target === dialog && close(),
   } },
   h("div", null,
-    h("header", null, h("h2", { id: "help-title" }, "Keys and signs"), h("button.quiet", { type: "button", "aria-label": "Close", on: { click: close } }, "✕")),
-    h("div.columns", null, KEY_PLACES.map(keyList), signList())));
+    h("header", h("h2", { id: "help-title" }, "Keys and signs"), h("button.quiet", { "aria-label": "Close", on: { click: close } }, "✕")),
+    h("div.columns", KEY_PLACES.map(keyList), signList())));
   document.body.append(dialog);
   dialog.showModal();
 }
@@ -19,15 +19,15 @@ function showHelp() {
 function keyList([view, name]) {
   const found = keys.all.filter((one) => one.view === view);
   if (!found.length) return null;
-  return h("section", null, h("h3", null, name), h("dl", null, found.map((one) => h("div", null,
-    h("dt", null, one.combination.split(" ").map((key) => h("kbd", null, KEY_SIGNS[key] || key))), h("dd", null, one.words)))));
+  return h("section", h("h3", name), h("dl", found.map((one) => h("div", null,
+    h("dt", one.combination.split(" ").map((key) => h("kbd", KEY_SIGNS[key] || key))), h("dd", one.words)))));
 }
 
 function signList() {
-  return h("section", null, h("h3", null, "Signs"), h("dl", null,
-    store.index.groups.map((one) => h("div", null, h("dt", null, chip("", one.slug)), h("dd", null, SIGN_WORDS[one.slug] || one.name))),
+  return h("section", h("h3", "Signs"), h("dl", null,
+    store.index.groups.map((one) => h("div", h("dt", chip("", one.slug)), h("dd", SIGN_WORDS[one.slug] || one.name))),
     [["recorded", "what production did"], ["accepted", "what was accepted as right since"], ["replayed", "what the agent under test did now"]].map(
-      ([name, words]) => h("div", null, h("dt", null, name), h("dd", null, words)))));
+      ([name, words]) => h("div", h("dt", name), h("dd", words)))));
 }
 
 const SIGN_WORDS = {

@@ -19,7 +19,7 @@ async function draw() {
   const now = place.now();
   const made = await drawn(now);
   if (mine !== draws) return;
-  const main = document.getElementById("app");
+  const main = byId("app");
   const isFirst = entry === null;
   const left = visits.get(history.state?.entry);
   entry = left ? history.state.entry : performance.timeOrigin + performance.now();
@@ -34,7 +34,7 @@ async function draw() {
   if (left) comeBack(left, main);
 }
 
-const nowhere = () => h("div", { data: { title: "No such session" } }, h("h1", null, "No such session"), h("p", null, "This report has no session or view at this address. ", h("a", { href: "#" }, "Overview")));
+const nowhere = () => h("div", { data: { title: "No such session" } }, h("h1", "No such session"), h("p", "This report has no session or view at this address. ", h("a", { href: "#" }, "Overview")));
 
 // A session that a view cannot show is told in its place; the others can still be seen.
 async function drawn(now) {
@@ -42,14 +42,14 @@ async function drawn(now) {
     return await (VIEWS.get(now.view) || nowhere)(now);
   } catch (error) {
     console.error(error);
-    return h("div.broken", null, h("h1", null, "This cannot be shown"),
-      h("p", null, "The page’s script failed: ", code(String(error)), ". The results file holds everything."), h("p", null, h("a", { href: "#" }, "Overview")));
+    return h("div.broken", h("h1", "This cannot be shown"),
+      h("p", "The page’s script failed: ", code(String(error)), ". The results file holds everything."), h("p", h("a", { href: "#" }, "Overview")));
   }
 }
 
 // To what the address names, which gets the focus: without that, people who do not see the page would not know that it changed.
 function arrive(now, main, isFirst) {
-  const named = now.turn && document.getElementById(location.hash.slice(1).split("?")[0]);
+  const named = now.turn && byId(location.hash.slice(1).split("?")[0]);
   for (let up = named; up; up = up.parentElement) if (up.localName === "details") up.open = true;
   if (!named) window.scrollTo(0, 0);
   if (named || !isFirst) focusOn(named || main.querySelector("h1") || main);
@@ -80,12 +80,12 @@ function focusOn(element) {
 function bar() {
   const { facts = [], groups } = store.index;
   return [
-    h("a.brand", { href: "#", id: "home" }, logo(), h("span", null, "statebase"), " replay"),
+    h("a.brand", { href: "#", id: "home" }, logo(), h("span", "statebase"), " replay"),
     h("nav", { "aria-label": "Report" }, h("a", { href: "#", data: { view: "overview" } }, "Overview"), h("a", { href: "#traces", data: { view: "traces" } }, "Traces")),
-    h("span.tallies", null, groups.filter((one) => one.count).map((one) => chip([number(one.count), h("span.sr", null, ` ${one.name}`)], one.slug))),
-    facts.length > 0 && h("details.run", null, h("summary", null, h("span", null, runWords(Object.fromEntries(facts)))),
-      h("dl.facts", null, facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, bdi(value)))))),
-    h("button.quiet.keys", { type: "button", "aria-haspopup": "dialog", title: "Keys and signs", on: { click: showHelp } }, h("kbd", { "aria-hidden": "true" }, "?"), h("span.sr", null, "Keys and signs")),
+    h("span.tallies", groups.filter((one) => one.count).map((one) => chip([number(one.count), h("span.sr", ` ${one.name}`)], one.slug))),
+    facts.length > 0 && h("details.run", h("summary", h("span", runWords(Object.fromEntries(facts)))),
+      h("dl.facts", facts.map(([name, value]) => h("div", h("dt", name), h("dd", bdi(value)))))),
+    h("button.quiet.keys", { "aria-haspopup": "dialog", title: "Keys and signs", on: { click: showHelp } }, h("kbd", { "aria-hidden": "true" }, "?"), h("span.sr", "Keys and signs")),
   ];
 }
 
@@ -144,9 +144,9 @@ function watch() {
     const run = document.querySelector(".run[open]");
     if (run && !run.contains(event.target)) run.open = false;
   });
-  document.getElementById("skip").addEventListener("click", (event) => {
+  byId("skip").addEventListener("click", (event) => {
     event.preventDefault();
-    document.getElementById("app").focus();
+    byId("app").focus();
   });
   keys.add("Escape", "leave a field; back to the overview", onEscape);
   keys.add("?", "keys and signs", showHelp);
@@ -159,7 +159,7 @@ async function begin() {
   document.documentElement.dataset.begun = "";
   try {
     await store.load();
-    append(document.getElementById("top"), bar());
+    append(byId("top"), bar());
     watch();
     await draw();
   } catch (error) {
@@ -167,7 +167,7 @@ async function begin() {
     document.documentElement.classList.remove("scripted");
     throw error;
   }
-  const plain = document.getElementById("plain");
+  const plain = byId("plain");
   plain.remove();
   watchPrint(plain);
 }

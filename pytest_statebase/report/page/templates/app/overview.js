@@ -33,18 +33,18 @@ function overviewView(now) {
   }
   // A button that filters the list. Held with Ctrl, Cmd or Shift it adds to what is chosen.
   const filter = (key, value, props, ...children) => {
-    const button = h("button", { type: "button", "aria-pressed": String(asksFor(chosen.q, key, value)), ...props, data: { key }, prop: { filters: value }, on: {
+    const button = h("button", { "aria-pressed": String(asksFor(chosen.q, key, value)), ...props, data: { key }, prop: { filters: value }, on: {
       click: (event) => choose({ q: queryAfter(chosen.q, key, value, event.ctrlKey || event.metaKey || event.shiftKey) }, button),
     } }, children);
     filters.push(button);
     return button;
   };
   const view = h("div.ov", { data: { title: index.verdict } },
-    h("h1", null, index.verdict), notices(index),
+    h("h1", index.verdict), notices(index),
     h("section.tiles", { "aria-label": "Sessions by result" }, index.groups.map((group) => groupTile(group, filter))), shareBar(index.groups),
     index.against && againstBox(index.against, filter),
     h("div.ov-cols", null,
-      h("div.ov-main", null, causesCard(index.causes, filter), h("section.ov-list", { "aria-label": "Sessions" }, h("h2.sr", null, "Sessions"), tools, list)),
+      h("div.ov-main", causesCard(index.causes, filter), h("section.ov-list", { "aria-label": "Sessions" }, h("h2.sr", "Sessions"), tools, list)),
       numbersBox(differencesCard(index), writesCard(index.writes, filter), callsCard(index), reachCard(index),
         (index.metrics || index.trend) && trendPanel())));
   show();
@@ -54,17 +54,17 @@ function overviewView(now) {
 
 function notices(index) {
   const told = [...(index.stale ? [index.stale] : []), ...index.warnings].map((text) => h("p.warn", { dir: "auto" }, text));
-  return told.length < 4 ? told : [told.slice(0, 2), onOpening(plural(told.length - 2, "more warning"), () => h("div", null, told.slice(2)))];
+  return told.length < 4 ? told : [told.slice(0, 2), onOpening(plural(told.length - 2, "more warning"), () => h("div", told.slice(2)))];
 }
 
 function groupTile(group, filter) {
   const verdicts = store.index.verdicts.filter(([, , slug]) => slug === group.slug);
   return h("div.tile", { class: group.slug + (group.count ? "" : " none") },
     filter("group", group.slug, { class: "tile-group", disabled: !group.count }, signOf(group.slug),
-      h("b", null, number(group.count)), h("span", null, group.name, h("span.sr", null, group.count === 1 ? " session" : " sessions"))),
-    h("div.tile-verdicts", null, verdicts.length ? verdicts.map(([name, turns]) =>
-      filter("verdict", name, { class: "pill" }, h("b", null, number(turns)), " ", name, h("span.sr", null, turns === 1 ? " turn" : " turns")))
-      : h("span.dim", null, "no turn")));
+      h("b", number(group.count)), h("span", group.name, h("span.sr", group.count === 1 ? " session" : " sessions"))),
+    h("div.tile-verdicts", verdicts.length ? verdicts.map(([name, turns]) =>
+      filter("verdict", name, { class: "pill" }, h("b", number(turns)), " ", name, h("span.sr", turns === 1 ? " turn" : " turns")))
+      : dim("no turn")));
 }
 
 function shareBar(groups) {
@@ -81,13 +81,13 @@ const BASE_SLUGS = { "newly-failing": "fail", "newly-passing": "ok", "still-fail
 
 function againstBox(against, filter) {
   const changes = against.counts.map(([name, count]) => filter("base", name, { class: "pill " + BASE_SLUGS[name], disabled: !count },
-    h("b", null, number(count)), " ", name.replace("-", " ")));
-  const removed = [h("b", null, number(against.removed.length)), " removed"];
+    h("b", number(count)), " ", name.replace("-", " ")));
+  const removed = [h("b", number(against.removed.length)), " removed"];
   return h("section.against", { "aria-labelledby": "against" }, h("h2", { id: "against" }, "Against the base"), changes,
     against.removed.length
-      ? h("details", null, h("summary.pill", null, removed), h("ul", null, against.removed.map((name) => h("li", null, code(elided(name))))))
-      : h("span.pill.flat", null, removed),
-    h("p.dim", null, code(elided(against.path, 200))));
+      ? h("details", h("summary.pill", removed), h("ul", against.removed.map((name) => h("li", code(elided(name))))))
+      : h("span.pill.flat", removed),
+    h("p.dim", code(elided(against.path, 200))));
 }
 
 // ---- causes ----
@@ -98,43 +98,43 @@ function causesCard(causes, filter) {
   if (!causes.length) return null;
   const rest = causes.slice(CAUSES);
   return h("section.card.causes-card", { "aria-labelledby": "causes" }, h("h2", { id: "causes" }, "Causes ",
-    h("span.dim", null, "the first difference of each session, equal ones together")),
-    h("ul", null, causes.slice(0, CAUSES).map((cause) => causeItem(cause, filter))),
-    rest.length ? onOpening(plural(rest.length, "more cause"), () => h("ul", null, rest.map((cause) => causeItem(cause, filter)))) : null);
+    dim("the first difference of each session, equal ones together")),
+    h("ul", causes.slice(0, CAUSES).map((cause) => causeItem(cause, filter))),
+    rest.length ? onOpening(plural(rest.length, "more cause"), () => h("ul", rest.map((cause) => causeItem(cause, filter)))) : null);
 }
 
-const leftOut = (count) => (count ? h("li.dim", null, "and ", number(count), " more") : null);
+const leftOut = (count) => (count ? h("li.dim", "and ", number(count), " more") : null);
 
 // What is made when it is opened.
 function onOpening(words, made) {
   const box = h("details.more", { on: { toggle: () => {
     if (box.open && box.childElementCount === 1) box.append(made());
-  } } }, h("summary", null, words));
+  } } }, h("summary", words));
   return box;
 }
 
 function causeItem(cause, filter) {
   const [first, ...others] = cause.pairs;
   return h("li.cause-item", { class: cause.slug },
-    filter("cause", causeName(cause), { class: "cause-count" }, h("b", null, number(cause.sessions)), h("span", null, cause.sessions === 1 ? " session" : " sessions")),
-    h("div", null, h("p", null, code(elided(cause.path, 300), { class: "path" }), " ", h("span.dim", null, elided(cause.words, 300)), cause.owners.map((owner) => [" ", h("span.owner", null, bdi(elided(owner, 60)))])),
+    filter("cause", causeName(cause), { class: "cause-count" }, h("b", number(cause.sessions)), h("span", cause.sessions === 1 ? " session" : " sessions")),
+    h("div", h("p", code(elided(cause.path, 300), { class: "path" }), " ", dim(elided(cause.words, 300)), cause.owners.map((owner) => [" ", h("span.owner", bdi(elided(owner, 60)))])),
       pairLine(first),
-      others.length ? onOpening(plural(others.length + cause.more, "other pair") + " of values", () => h("ul", null, others.map((pair) => h("li", null, pairLine(pair))), leftOut(cause.more))) : null));
+      others.length ? onOpening(plural(others.length + cause.more, "other pair") + " of values", () => h("ul", others.map((pair) => h("li", pairLine(pair))), leftOut(cause.more))) : null));
 }
 
 function pairLine(pair) {
   const told = [];
-  if ("recorded" in pair) told.push(h("span.dim", null, pair.side, " "), code(pair.recorded, { class: "old" }));
-  if ("recorded" in pair && "replayed" in pair) told.push(h("span.dim", null, " → "));
-  if ("replayed" in pair) told.push(h("span.dim", null, "replayed "), code(pair.replayed, { class: "new" }));
-  return h("div.pair", null, told.length ? h("p", null, told) : null, h("div.links", null, turnLinks(pair.turns)));
+  if ("recorded" in pair) told.push(dim(pair.side, " "), code(pair.recorded, { class: "old" }));
+  if ("recorded" in pair && "replayed" in pair) told.push(dim(" → "));
+  if ("replayed" in pair) told.push(dim("replayed "), code(pair.replayed, { class: "new" }));
+  return h("div.pair", told.length ? h("p", told) : null, h("div.links", turnLinks(pair.turns)));
 }
 
 function turnLinks(turns, many = 3) {
   const rest = turns.slice(many);
   const link = ([id, turn]) => h("a", { href: `#${id}-${turn}` }, bdi(elided(store.summary(id).name)), ", turn " + turn);
   return [turns.slice(0, many).map((one, at) => [at ? " · " : null, link(one)]),
-    rest.length ? onOpening("and " + number(rest.length) + " more", () => h("ul", null, rest.map((one) => h("li", null, link(one))))) : null];
+    rest.length ? onOpening("and " + number(rest.length) + " more", () => h("ul", rest.map((one) => h("li", link(one))))) : null];
 }
 
 // ---- numbers ----
@@ -142,7 +142,7 @@ function turnLinks(turns, many = 3) {
 // Beside the list; where there is no room beside it, folded above it.
 function numbersBox(...cards) {
   const alerts = store.index.metrics?.alerts.length;
-  const box = h("details", { open: !oneColumn.matches }, h("summary", null, "Numbers", alerts ? h("span.norun", null, " ▲ ", plural(alerts, "alert")) : null), h("div.ov-side", null, cards));
+  const box = h("details", { open: !oneColumn.matches }, h("summary", "Numbers", alerts ? h("span.norun", " ▲ ", plural(alerts, "alert")) : null), h("div.ov-side", cards));
   return h("aside.numbers", { "aria-label": "Numbers" }, box);
 }
 
@@ -150,7 +150,7 @@ const oneColumn = matchMedia("(max-width: 68rem)");
 oneColumn.addEventListener("change", () => document.querySelector(".numbers > details")?.toggleAttribute("open", !oneColumn.matches));
 
 function countsCard(title, rows, sub = []) {
-  return h("section.card", null, h("h2", null, title), h("table.counts", null, h("tbody", null, rows.map(([name, count]) =>
+  return h("section.card", h("h2", title), h("table.counts", h("tbody", rows.map(([name, count]) =>
     h("tr", { class: sub.includes(name) ? "sub" : null }, h("th", { scope: "row" }, name),
       h("td.num", { class: count ? (name.endsWith("unrecorded") ? "hot" : null) : "zero" }, number(count)))))));
 }
@@ -164,25 +164,25 @@ function writesCard(writes, filter) {
   const name = (tool) => (tools.has(tool) ? filter("tool", tool, { class: "plain-button" }, code(elided(tool))) : code(elided(tool)));
   const told = (found) => writes.states.map((state, at) => [state, ...found[at]]).filter(([, count]) => count)
     .map(([state, count, hot], at) => [at ? ", " : null, h("span", { class: hot ? "hot" : null }, number(count), " ", state)]);
-  return h("section.card", null, h("h2", null, "Writes"),
-    h("ul.writes-by", null, writes.rows.map((row) => h("li", null, name(row.tool), h("span.num", null, told(row.counts))))),
-    h("ul.write-items", null, writes.troubled.slice(0, 4).map(writeItem)),
+  return h("section.card", h("h2", "Writes"),
+    h("ul.writes-by", writes.rows.map((row) => h("li", name(row.tool), h("span.num", told(row.counts))))),
+    h("ul.write-items", writes.troubled.slice(0, 4).map(writeItem)),
     moreWrites(writes.troubled.slice(4), writes.troubled_more, "more"),
     moreWrites(writes.others, writes.others_more, "made as recorded, in another turn or not reached"));
 }
 
 function moreWrites(items, more, words) {
-  return items.length ? onOpening(number(items.length + more) + " " + words, () => h("ul.write-items", null, items.map(writeItem), leftOut(more))) : null;
+  return items.length ? onOpening(number(items.length + more) + " " + words, () => h("ul.write-items", items.map(writeItem), leftOut(more))) : null;
 }
 
-const writeItem = (item) => h("li", null, chip(item.mark.text, item.mark.slug), " ", code(elided(item.tool)), " ", code(item.arguments, { class: "dim" }), " ", pageLink(item.link));
+const writeItem = (item) => h("li", chip(item.mark.text, item.mark.slug), " ", code(elided(item.tool)), " ", code(item.arguments, { class: "dim" }), " ", pageLink(item.link));
 const pageLink = (link) => h("a", { href: "#" + link.anchor }, bdi(elided(link.text)));
 
 function reachCard(index) {
-  const items = index.stopped.map((link) => h("li", { class: link.slug }, signOf(link.slug), " ", pageLink(link), " ", h("small", null, link.note)));
+  const items = index.stopped.map((link) => h("li", { class: link.slug }, signOf(link.slug), " ", pageLink(link), " ", h("small", link.note)));
   const rest = items.slice(4);
-  return h("section.card", null, h("h2", null, "How far replays got"), h("p", null, index.reached, "."), h("ul.stops", null, items.slice(0, 4)),
-    rest.length ? onOpening(number(rest.length + index.stopped_more) + " more", () => h("ul.stops", null, rest, leftOut(index.stopped_more))) : null);
+  return h("section.card", h("h2", "How far replays got"), h("p", index.reached, "."), h("ul.stops", items.slice(0, 4)),
+    rest.length ? onOpening(number(rest.length + index.stopped_more) + " more", () => h("ul.stops", rest, leftOut(index.stopped_more))) : null);
 }
 
 // ---- the list ----
@@ -199,7 +199,7 @@ function searchBar(chosen, choose) {
   const by = h("select", { id: "by", on: { change: () => choose({ by: by.value }) } },
     Object.entries(GROUPED).map(([value, words]) => h("option", { value, selected: value === chosen.by }, words)));
   const found = h("output.found", { for: "search" });
-  const clear = h("button", { type: "button", on: { click: () => { choose({ q: "" }); search.focus(); } } }, "Clear");
+  const clear = h("button", { on: { click: () => { choose({ q: "" }); search.focus(); } } }, "Clear");
   const made = h("div.ov-tools", { role: "search" }, h("label.sr", { for: "search" }, "Search sessions"), search, offers,
     h("label", { for: "by" }, "Group by "), by, found, clear,
     h("p.sr", { id: "search-help" }, "Words, and values of ", KEYS.map((key) => key + ": ").join(""), "; a minus before one excludes it."));
@@ -262,7 +262,7 @@ function sessionList() {
   const longest = store.index.sessions.reduce((most, one) => Math.max(most, one.marks.length), 0);
   list.style.setProperty("--strip", Math.min(longest, BARS) * 5 + "px");
   const empty = h("p.nothing", { hidden: true }, "No session is like that.");
-  const box = h("div", null, list, empty);
+  const box = h("div", list, empty);
   let items = [];
   let tops = [0];
   let drawn = new Map();
@@ -344,17 +344,17 @@ function sessionList() {
 
 function headRow(section) {
   const failing = section.failing === undefined || section.failing === section.sessions.length ? "" : `${number(section.failing)} not passing`;
-  return h("li.row-head", { class: section.slug }, h("h3", null, signOf(section.slug), " ", bdi(elided(section.name)), " ",
-    h("span.dim", null, number(section.sessions.length), failing ? " · " + failing : "")));
+  return h("li.row-head", { class: section.slug }, h("h3", signOf(section.slug), " ", bdi(elided(section.name)), " ",
+    dim(number(section.sessions.length), failing ? " · " + failing : "")));
 }
 
 function sessionRow(one, position, of) {
   const turn = one.bad?.[0]?.[0];
   return h("li.row", { class: one.group + (isBadSession(one) ? " bad" : ""), "aria-setsize": of, "aria-posinset": position },
     signOf(one.group),
-    h("a.name", { href: "#" + one.id }, h("span.sr", null, groupName(one.group), ": "), bdi(elided(one.name))),
+    h("a.name", { href: "#" + one.id }, h("span.sr", groupName(one.group), ": "), bdi(elided(one.name))),
     h("span.title", { dir: "auto" }, elided(one.title || "", 300)), badgesOf(one),
-    h("span.tally", null, Object.entries(one.verdicts).sort(byWeight).map(([name, count]) => `${number(count)} ${name}`).join(", ") || "did not begin"),
+    h("span.tally", Object.entries(one.verdicts).sort(byWeight).map(([name, count]) => `${number(count)} ${name}`).join(", ") || "did not begin"),
     turnBars(one.marks),
     isBadSession(one) ? h("a.because", { href: turn ? `#${one.id}-${turn}` : "#" + one.id, dir: "auto" }, elided(one.why, 600)) : null);
 }
@@ -366,10 +366,10 @@ const byWeight = ([left], [right]) => verdictRank(left) - verdictRank(right);
 function badgesOf(one) {
   const told = [];
   if (one.base === "newly-failing" || one.base === "newly-passing") told.push(chip(one.base.replace("-", " "), BASE_SLUGS[one.base]));
-  if (one.base === "new") told.push(h("span.badge", null, "new"));
-  if (one.gate) told.push(h("span.badge", null, "does not block"));
-  if (one.warned) told.push(h("span.badge", null, plural(one.warned, "warning")));
-  return h("span.badges", null, told);
+  if (one.base === "new") told.push(h("span.badge", "new"));
+  if (one.gate) told.push(h("span.badge", "does not block"));
+  if (one.warned) told.push(h("span.badge", plural(one.warned, "warning")));
+  return h("span.badges", told);
 }
 
 const TALL = { fail: 14, norun: 14, review: 9, ok: 5, beyond: 2 };
@@ -386,6 +386,6 @@ function turnBars(marks) {
     svg("rect", { class: slug, x: at * 5 + 0.5, y: 13.5 - TALL[slug], width: 3, height: TALL[slug] })));
 }
 
-keys.add("/", "search", () => { document.getElementById("search").focus(); }, "overview");
+keys.add("/", "search", () => { byId("search").focus(); }, "overview");
 keys.add("j", "next session", () => listed.step(1), "overview");
 keys.add("k", "session before", () => listed.step(-1), "overview");

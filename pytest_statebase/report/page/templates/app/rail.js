@@ -20,12 +20,12 @@ function runsOf(steps, of) {
   return runs;
 }
 
-const partCells = ({ steps }) => runsOf(steps, (step) => step.part).map(({ from, to, value }) => railCell(from, to, "zone " + value, h("span", null, PARTS[value])));
+const partCells = ({ steps }) => runsOf(steps, (step) => step.part).map(({ from, to, value }) => railCell(from, to, "zone " + value, h("span", PARTS[value])));
 
 function turnCells({ steps }) {
   return runsOf(steps, (step) => step.turn).filter((run) => run.value).map(({ from, to, value: turn }) => {
     const slug = turn.told && turn.part === "replayed" ? groupOfTurn(turn.told) : "past";
-    return railCell(from, to, `seg ${slug} ${turn.part}`, h("b", null, turn.number), SIGNS[slug] ? " " + SIGNS[slug] : null);
+    return railCell(from, to, `seg ${slug} ${turn.part}`, h("b", turn.number), SIGNS[slug] ? " " + SIGNS[slug] : null);
   });
 }
 
@@ -55,8 +55,8 @@ function railOf(page) {
     partCells(page), turnCells(page), callCells(page), versionCells(page), page.fork > 0 ? railCell(page.fork, page.fork + 1, "fork") : null, glance, head);
   track.style.setProperty("--n", steps.length);
   listenToPointer(track, page, glance);
-  const box = h("div.rail", { class: page.row.versions ? null : "stateless" }, h("div.lanes", { "aria-hidden": "true" }, h("span"), h("span", null, "Turns"), h("span", null, "Calls"), page.row.versions ? h("span", null, "State") : null),
-    h("div.rail-box", null, track));
+  const box = h("div.rail", { class: page.row.versions ? null : "stateless" }, h("div.lanes", { "aria-hidden": "true" }, h("span"), h("span", "Turns"), h("span", "Calls"), page.row.versions ? h("span", "State") : null),
+    h("div.rail-box", track));
   box.show = (at) => {
     track.setAttribute("aria-valuenow", at + 1);
     track.setAttribute("aria-valuetext", visible(stepTitle(page, steps[at])));

@@ -17,12 +17,12 @@ function sessionHead(page) {
   const { row, summary } = page;
   const group = store.index.groups.find((one) => one.slug === summary.group);
   return h("header.replay-head", null,
-    h("div.replay-name", null, h("h1", null, bdi(summary.name)), chip(group ? group.name : summary.group, summary.group), failureLinks(page)),
-    row.title ? h("p.replay-title", null, bdi(row.title)) : null,
+    h("div.replay-name", h("h1", bdi(summary.name)), chip(group ? group.name : summary.group, summary.group), failureLinks(page)),
+    row.title ? h("p.replay-title", bdi(row.title)) : null,
     whyItFailed(page),
-    row.gate === "warn" ? h("p.note", null, "gate: warn. What differs here is reported and does not fail the run.") : null,
-    (row.warnings || []).map((text) => h("p.note", { dir: "auto" }, h("span.sign", null, "! "), String(text))),
-    h("dl.facts", null, sessionFacts(page).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))));
+    row.gate === "warn" ? h("p.note", "gate: warn. What differs here is reported and does not fail the run.") : null,
+    (row.warnings || []).map((text) => h("p.note", { dir: "auto" }, h("span.sign", "! "), String(text))),
+    h("dl.facts", sessionFacts(page).map(([name, value]) => h("div", h("dt", name), h("dd", value)))));
 }
 
 function whyItFailed({ row, summary }) {
@@ -67,8 +67,8 @@ function failureLinks(page) {
   keys.add("j", "next failure", () => step(1), "session");
   keys.add("k", "failure before", () => step(-1), "session");
   const many = failingTurns().length;
-  const button = (words, way) => h("button", { type: "button", disabled: !many, on: { click: () => step(way) } }, words);
-  return h("div.replay-tools", null, many ? [button("↑ Previous failure", -1), button("↓ Next failure", 1)] : null, copyButton("Copy link", linkHere));
+  const button = (words, way) => h("button", { disabled: !many, on: { click: () => step(way) } }, words);
+  return h("div.replay-tools", many ? [button("↑ Previous failure", -1), button("↓ Next failure", 1)] : null, copyButton("Copy link", linkHere));
 }
 
 // What others can open, where the report is known to lie somewhere.
@@ -106,7 +106,7 @@ function unknownPlace({ now, row, steps }) {
   const missing = namedSteps(now).findLast(([key]) => !steps.some((step) => step.key === key));
   const turn = now.print && row.turns.find((one) => one.turn === now.turn);
   const words = missing ? missing[1] : turn === undefined || (turn && !turn.divergences.some((found) => found.fingerprint === now.print)) ? `such difference in turn ${now.turn}` : null;
-  return words && h("p.note.unknown", null, `In this report, the session has no ${words}.`);
+  return words && h("p.note.unknown", `In this report, the session has no ${words}.`);
 }
 
 // What the address names; else the first turn that fails, else the first that is replayed.
@@ -222,7 +222,7 @@ function stepList(page) {
     const here = at === page.at;
     const [sign, title, text, slug] = stepWords(page, step);
     const row = h("a.step", { class: `k-${step.kind} ${step.part}`, href: stepAddress(page, step), tabindex: here ? "0" : "-1", "aria-current": here ? "step" : null },
-      h("span.number", null, step.kind === "turn" ? [h("span.sr", null, "Turn "), step.turn.number] : null), h("span.sign", { class: slug, "aria-hidden": "true" }, sign), h("b", null, bdi(title)), h("span.gist", { dir: "auto" }, text));
+      h("span.number", step.kind === "turn" ? [h("span.sr", "Turn "), step.turn.number] : null), h("span.sign", { class: slug, "aria-hidden": "true" }, sign), h("b", bdi(title)), h("span.gist", { dir: "auto" }, text));
     row.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
@@ -245,9 +245,9 @@ function drawState(page, at, isPeek) {
   parts.state.classList.toggle("peek", isPeek);
   parts.state.replaceChildren();
   append(parts.state, [
-    h("header", null, h("span.dim", null, `${isPeek ? "Looking at step" : "Step"} ${at + 1} of ${steps.length}`), h("h2", null, bdi(stepTitle(page, step))),
-      h("button", { type: "button", on: { click: () => forkDialog(page, at) } }, "Fork here")),
-    version ? h("p.dim", null, versionFacts(page, step.version), version.why ? [": ", h("q", { dir: "auto" }, version.why)] : null) : null,
+    h("header", dim(`${isPeek ? "Looking at step" : "Step"} ${at + 1} of ${steps.length}`), h("h2", bdi(stepTitle(page, step))),
+      h("button", { on: { click: () => forkDialog(page, at) } }, "Fork here")),
+    version ? h("p.dim", versionFacts(page, step.version), version.why ? [": ", h("q", { dir: "auto" }, version.why)] : null) : null,
     stateBody(page, step),
     replayedState(page, step)]);
 }
@@ -256,18 +256,18 @@ function versionFacts({ row }, at) {
   const version = row.versions[at];
   const where = version.turn !== null ? `made in turn ${version.turn}` : version.after !== undefined ? `made after turn ${version.after}` : "the initial state";
   const back = version.back === undefined ? null : `rolled back to version ${version.back}`;
-  return [[h("b", null, "Version " + version.v), where, back, version.at, version.actor && ["by ", bdi(version.actor)]].filter(Boolean).map((part, i) => (i ? [" · ", part] : part))];
+  return [[h("b", "Version " + version.v), where, back, version.at, version.actor && ["by ", bdi(version.actor)]].filter(Boolean).map((part, i) => (i ? [" · ", part] : part))];
 }
 
 function stateBody({ row, states }, { version }) {
-  if (version < 0) return h("p.void", null, row.versions ? "No state is known here." : row.traces ? "The recording has no state." : "These results do not tell the states of the session.");
+  if (version < 0) return h("p.void", row.versions ? "No state is known here." : row.traces ? "The recording has no state." : "These results do not tell the states of the session.");
   const [old, now] = [version ? states[version - 1] : LOST, states[version]];
-  if (now === LOST) return h("p.void", null, "This state is too long for the report; the cassette has it in full.");
+  if (now === LOST) return h("p.void", "This state is too long for the report; the cassette has it in full.");
   const name = (at) => "version " + row.versions[at].v;
   const isTold = isWhole(old) && isWhole(now);
   const differs = isTold && !same(old, now);
   const sides = differs ? [{ name: name(version - 1), value: old, cls: "old" }, { name: name(version), value: now, cls: "new" }] : [{ name: name(version), value: now }];
-  return h("div", null, isTold ? h("p.dim", null, differs ? `with what differs from ${name(version - 1)}` : `the same as ${name(version - 1)}`) : null,
+  return h("div", isTold ? h("p.dim", differs ? `with what differs from ${name(version - 1)}` : `the same as ${name(version - 1)}`) : null,
     valueTable(sides, { unified: true, path: "state", open: !differs || oneLine(now).length < 500 }));
 }
 
@@ -275,9 +275,9 @@ function stateBody({ row, states }, { version }) {
 function replayedState(page, step) {
   const turn = step.kind === "end" && step.turn.told;
   if (!turn || !turn.replayed) return null;
-  if (turn.replayed.same || (turn.replayed.state !== undefined && same(turn.replayed.state, turn.recorded.state))) return h("p.dim", null, "The replay ends this turn with the same state.");
+  if (turn.replayed.same || (turn.replayed.state !== undefined && same(turn.replayed.state, turn.recorded.state))) return h("p.dim", "The replay ends this turn with the same state.");
   if (turn.replayed.state === undefined || turn.recorded.state === undefined) return null;
-  return h("div", null, h("p.dim", null, "The replay ends this turn with another state:"),
+  return h("div", h("p.dim", "The replay ends this turn with another state:"),
     valueTable([{ name: "recorded", value: turn.recorded.state, cls: "old" }, { name: "replayed", value: turn.replayed.state, cls: "new" }], { unified: true, path: "state" }));
 }
 
@@ -295,23 +295,23 @@ function drawTurn(page) {
 function markCall(page) {
   const step = page.steps[page.at];
   for (const old of page.parts.turn.querySelectorAll(".at-step")) old.classList.remove("at-step");
-  if (step.kind === "call") document.getElementById(`${page.id}-${step.turn.number}-c${step.call}`)?.classList.add("at-step");
+  if (step.kind === "call") byId(`${page.id}-${step.turn.number}-c${step.call}`)?.classList.add("at-step");
 }
 
 function eventPanel(page, step) {
-  return h("section.panel", { "aria-label": "Between turns" }, h("h2", null, bdi(stepTitle(page, step))),
-    h("p.dim", null, step.kind === "start" ? "Nothing was said yet." : "It happened between turns: no input asked for it."));
+  return h("section.panel", { "aria-label": "Between turns" }, h("h2", bdi(stepTitle(page, step))),
+    h("p.dim", step.kind === "start" ? "Nothing was said yet." : "It happened between turns: no input asked for it."));
 }
 
 // A turn that was not replayed: what was recorded, in short.
 function otherPanel(page, { number: turn, other, part }) {
   const id = `${page.id}-${turn}`;
-  const side = (name, value) => (value === undefined ? null : h("section.part", null, h("h3", null, name), h("div.texts", null, textSide({ name: name === "Input" ? "user" : "production", value }, null))));
+  const side = (name, value) => (value === undefined ? null : h("section.part", h("h3", name), h("div.texts", textSide({ name: name === "Input" ? "user" : "production", value }, null))));
   return h("section.panel", { id, "aria-label": "Turn " + turn, tabindex: "-1" },
-    h("header.panel-head", null, h("h2", null, h("a", { href: "#" + id }, "Turn " + turn)), h("span.chip.past", null, part === "cut" ? "partly before the fork" : "recorded, not replayed"),
-      h("span.dim.facts-line", null, [other.at, other.actor && "by " + other.actor].filter(Boolean).join(" · "))),
+    h("header.panel-head", h("h2", h("a", { href: "#" + id }, "Turn " + turn)), h("span.chip.past", part === "cut" ? "partly before the fork" : "recorded, not replayed"),
+      h("span.dim.facts-line", [other.at, other.actor && "by " + other.actor].filter(Boolean).join(" · "))),
     side("Input", other.input),
-    other.calls.length ? h("section.part", null, h("h3", null, plural(other.calls.length, "call")), h("ol.call-list", null, other.calls.map((tool, at) => h("li.call-item.named", { id: `${id}-c${at + 1}`, tabindex: "-1" }, code(tool))))) : null,
+    other.calls.length ? h("section.part", h("h3", plural(other.calls.length, "call")), h("ol.call-list", other.calls.map((tool, at) => h("li.call-item.named", { id: `${id}-c${at + 1}`, tabindex: "-1" }, code(tool))))) : null,
     side("Output", other.output), side("Reasoning", other.why));
 }
 
@@ -323,10 +323,10 @@ const HISTORY_HEAD = ["Version", "Made", "Why", "What changed", "Fork"];
 function stateHistory(page) {
   const versions = page.row.versions || [];
   if (!versions.length) return null;
-  const body = h("tbody", null, versions.slice(0, HISTORY).map((_, at) => versionRow(page, at)));
-  const more = versions.length > HISTORY && h("button", { type: "button", on: { click: () => { append(body, versions.slice(HISTORY).map((_, at) => versionRow(page, HISTORY + at))); more.remove(); } } }, `Show all ${number(versions.length)} versions`);
-  const table = h("table.grid.history", null, h("thead", null, h("tr", null, HISTORY_HEAD.map((name) => h("th", { scope: "col" }, name)))), body);
-  return h("details.state-history", { open: versions.length < 6 }, h("summary", null, h("h2", null, "State history"), h("span.dim", null, " " + plural(versions.length, "version"))), table, more);
+  const body = h("tbody", versions.slice(0, HISTORY).map((_, at) => versionRow(page, at)));
+  const more = versions.length > HISTORY && h("button", { on: { click: () => { append(body, versions.slice(HISTORY).map((_, at) => versionRow(page, HISTORY + at))); more.remove(); } } }, `Show all ${number(versions.length)} versions`);
+  const table = h("table.grid.history", h("thead", h("tr", HISTORY_HEAD.map((name) => h("th", { scope: "col" }, name)))), body);
+  return h("details.state-history", { open: versions.length < 6 }, h("summary", h("h2", "State history"), dim(" " + plural(versions.length, "version"))), table, more);
 }
 
 function versionRow(page, at) {
@@ -335,15 +335,15 @@ function versionRow(page, at) {
   const turn = version.turn ?? version.after;
   const made = turn === undefined || turn === null ? "at the start" : [version.turn === null ? "after " : "in ", h("a", { href: `#${page.id}-${turn}` }, "turn " + turn)];
   const go = h("a", { href: stepAddress(page, page.steps[step]), on: { click: (event) => { event.preventDefault(); page.go(step); } } }, "Version " + version.v);
-  return h("tr", null, h("th", { scope: "row" }, go, version.back === undefined ? null : h("span.dim", null, ` ↶ back to ${version.back}`)),
-    h("td", null, made, version.actor ? [" by ", bdi(version.actor)] : null, version.at ? h("small", null, " " + version.at) : null), h("td", { dir: "auto" }, version.why || ""),
-    h("td", null, whatChanged(page, at)), h("td", null, h("button", { type: "button", "aria-label": `Fork here, at version ${version.v}`, on: { click: () => forkDialog(page, step) } }, "Fork here")));
+  return h("tr", h("th", { scope: "row" }, go, version.back === undefined ? null : dim(` ↶ back to ${version.back}`)),
+    h("td", made, version.actor ? [" by ", bdi(version.actor)] : null, version.at ? h("small", " " + version.at) : null), h("td", { dir: "auto" }, version.why || ""),
+    h("td", whatChanged(page, at)), h("td", h("button", { "aria-label": `Fork here, at version ${version.v}`, on: { click: () => forkDialog(page, step) } }, "Fork here")));
 }
 
 function whatChanged({ states }, at) {
-  if (!at) return h("span.dim", null, "the first state");
-  if (!isWhole(states[at]) || !isWhole(states[at - 1])) return h("span.dim", null, "too long for the report");
+  if (!at) return dim("the first state");
+  if (!isWhole(states[at]) || !isWhole(states[at - 1])) return dim("too long for the report");
   const found = changesBetween(states[at - 1], states[at]);
-  const told = found.slice(0, 3).map((one) => h("div", null, code(changeText(one).slice(0, 200))));
-  return found.length ? [told, found.length > 3 ? h("span.dim", null, `and ${found.length - 3} more`) : null] : h("span.dim", null, "nothing");
+  const told = found.slice(0, 3).map((one) => h("div", code(changeText(one).slice(0, 200))));
+  return found.length ? [told, found.length > 3 ? dim(`and ${found.length - 3} more`) : null] : dim("nothing");
 }

@@ -23,10 +23,10 @@ function tracesView(now) {
   view.actorBox = h("select", { "aria-label": "Actor", on: { change: () => chooseTraces(view, { actor: view.actorBox.value }) } });
   view.actionBox = h("div.trace-actions", { role: "group", "aria-label": "Actions" });
   view.detail = h("section.card.trace-detail", { "aria-label": "The chosen trace" });
-  view.body = h("div.trace-body", null, view.detail);
-  view.root = h("div.traces", { data: { title: "Traces" } }, h("h1", null, "Traces"), view.session ? tracedSession(view.session) : null,
-    h("div.toolbar", null, view.search, view.actorBox, orderButton(view),
-      h("button", { type: "button", on: { click: () => download(csvName(view), csvOf(view.shown)) } }, "Export CSV")),
+  view.body = h("div.trace-body", view.detail);
+  view.root = h("div.traces", { data: { title: "Traces" } }, h("h1", "Traces"), view.session ? tracedSession(view.session) : null,
+    h("div.toolbar", view.search, view.actorBox, orderButton(view),
+      h("button", { on: { click: () => download(csvName(view), csvOf(view.shown)) } }, "Export CSV")),
     view.actionBox, view.status, view.progress, view.body);
   tracesNow = view;
   addTraceList(view);
@@ -36,12 +36,12 @@ function tracesView(now) {
 }
 
 function tracedSession(summary) {
-  return h("p.trace-session", null, "Session ", h("a", { href: "#" + summary.id }, bdi(summary.name)), " ", h("a.button", { href: "#traces" }, "All sessions"));
+  return h("p.trace-session", "Session ", h("a", { href: "#" + summary.id }, bdi(summary.name)), " ", h("a.button", { href: "#traces" }, "All sessions"));
 }
 
 function orderButton(view) {
   const words = () => (view.newest ? "Newest first" : "Oldest first");
-  const button = h("button", { type: "button", title: "Turn the order around", on: { click: () => {
+  const button = h("button", { title: "Turn the order around", on: { click: () => {
     chooseTraces(view, { newest: !view.newest });
     button.textContent = words();
   } } }, words());
@@ -201,11 +201,11 @@ const mostFirst = (counts) => [...counts].sort((a, b) => b[1] - a[1]);
 function showTraceCounts(view, counts) {
   for (const action of view.actions) if (!counts.actions.has(action)) counts.actions.set(action, 0);
   const focused = view.actionBox.contains(document.activeElement) ? document.activeElement.dataset.action : null;
-  view.actionBox.replaceChildren(...mostFirst(counts.actions).slice(0, ACTION_BUTTONS).map(([action, count]) => h("button", { type: "button", data: { action },
+  view.actionBox.replaceChildren(...mostFirst(counts.actions).slice(0, ACTION_BUTTONS).map(([action, count]) => h("button", { data: { action },
     "aria-pressed": String(view.actions.has(action)), on: { click: () => {
       if (!view.actions.delete(action)) view.actions.add(action);
       chooseTraces(view, {});
-    } } }, action, " ", h("span.n", null, number(count)))));
+    } } }, action, " ", h("span.n", number(count)))));
   for (const button of view.actionBox.children) if (button.dataset.action === focused) button.focus();
   if (view.actor && !counts.actors.has(view.actor)) counts.actors.set(view.actor, 0);
   view.actorBox.replaceChildren(h("option", { value: "" }, "Any actor"), ...mostFirst(counts.actors).map(([actor, count]) =>
@@ -227,10 +227,10 @@ function addTraceList(view) {
 function traceRow(view, i) {
   const one = view.shown[i];
   return h("div", { role: "listitem", "aria-posinset": i + 1, "aria-setsize": view.shown.length }, h("button.trace", {
-    type: "button", tabindex: "-1", class: one.bad ? "fail" : one.action === "state.rolled_back" ? "norun" : null, "aria-current": i === view.at ? "true" : null,
+    tabindex: "-1", class: one.bad ? "fail" : one.action === "state.rolled_back" ? "norun" : null, "aria-current": i === view.at ? "true" : null,
     on: { click: (event) => (event.detail || i !== view.at ? pickTrace(view, i) : place.go(one.href)) } },
-  h("span.when", null, traceTime(one.at)), h("span.action", null, one.bad ? "✕ " : one.action === "state.rolled_back" ? "↩ " : "", one.action),
-  h("span.where", null, bdi(tracePlace(view, one))), h("span.at", null, bdi(one.actor ? "by " + one.actor : "")),
+  h("span.when", traceTime(one.at)), h("span.action", one.bad ? "✕ " : one.action === "state.rolled_back" ? "↩ " : "", one.action),
+  h("span.where", bdi(tracePlace(view, one))), h("span.at", bdi(one.actor ? "by " + one.actor : "")),
   h("span.what", { dir: "auto" }, foundWords(view, flatText(one.what))), becauseOf(view, one)));
 }
 
@@ -242,13 +242,13 @@ function tracePlace(view, one) {
 // What is to say why, and does not, is told.
 function becauseOf(view, one) {
   if (one.why) return h("span.because", { dir: "auto" }, foundWords(view, flatText(one.why)));
-  return REASONED_ACTIONS.has(one.action) ? h("span.because.none", null, "no reasoning") : null;
+  return REASONED_ACTIONS.has(one.action) ? h("span.because.none", "no reasoning") : null;
 }
 
 // A text in parts, what was searched marked.
 function foundWords(view, text) {
   if (!view.pattern) return text;
-  return String(text).split(view.pattern).map((part, i) => (i % 2 ? h("mark", null, part) : part));
+  return String(text).split(view.pattern).map((part, i) => (i % 2 ? h("mark", part) : part));
 }
 
 const anyOf = (words) => new RegExp(`(${words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})`, "i");
@@ -274,15 +274,15 @@ function showTrace(view) {
   const one = view.shown[view.at];
   view.detail.hidden = !one && NARROW.matches;
   if (!one) {
-    view.detail.replaceChildren(h("p.empty", null, view.shown.length ? "Choose a trace to read it whole." : view.done ? "No trace fits." : "Reading…"));
+    view.detail.replaceChildren(h("p.empty", view.shown.length ? "Choose a trace to read it whole." : view.done ? "No trace fits." : "Reading…"));
     return;
   }
   const facts = [["when", one.at || "not recorded"], ["who", one.actor || "not recorded"], ["session", one.summary.name], ["turn", one.turn || "none"]];
   view.detail.replaceChildren();
-  append(view.detail, [h("h2", null, one.action), h("dl.facts", null, facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, bdi(value))))),
-    one.what ? [h("h3", null, "What"), h("pre.v", { dir: "auto", tabindex: "0" }, foundWords(view, one.what))] : null, h("h3", null, "Why"),
-    one.why ? h("pre.v", { dir: "auto", tabindex: "0" }, foundWords(view, one.why)) : h("p.void", null, "No reasoning was recorded."),
-    h("p.links", null, h("a", { href: one.href }, "Open in its session"))]);
+  append(view.detail, [h("h2", one.action), h("dl.facts", facts.map(([name, value]) => h("div", h("dt", name), h("dd", bdi(value))))),
+    one.what ? [h("h3", "What"), h("pre.v", { dir: "auto", tabindex: "0" }, foundWords(view, one.what))] : null, h("h3", "Why"),
+    one.why ? h("pre.v", { dir: "auto", tabindex: "0" }, foundWords(view, one.why)) : h("p.void", "No reasoning was recorded."),
+    h("p.links", h("a", { href: one.href }, "Open in its session"))]);
 }
 
 // ---- CSV ----

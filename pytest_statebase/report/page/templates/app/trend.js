@@ -10,9 +10,9 @@ function trendPanel() {
   const { metrics, trend, groups } = store.index;
   if (!metrics?.tables.length) return null;
   return h("section.card.perf", { "aria-labelledby": "perf" }, h("h2", { id: "perf" }, "Performance"),
-    metrics.alerts.length ? h("ul.alerts", { "aria-label": "Alerts" }, metrics.alerts.map((text) => h("li.norun", null, h("b", null, "▲ Alert"), " ", text))) : null,
+    metrics.alerts.length ? h("ul.alerts", { "aria-label": "Alerts" }, metrics.alerts.map((text) => h("li.norun", h("b", "▲ Alert"), " ", text))) : null,
     trend && trend.notes.map((text) => h("p.warn", { dir: "auto" }, text)),
-    h("div.perf-parts", null, trend && runsChart(trend, groups), metrics.tables.map(figuresTable), metrics.both && bothSides(metrics.both)));
+    h("div.perf-parts", trend && runsChart(trend, groups), metrics.tables.map(figuresTable), metrics.both && bothSides(metrics.both)));
 }
 
 // ---- figures ----
@@ -21,19 +21,19 @@ function trendPanel() {
 function figuresTable(table) {
   const weeks = table.rows.some((row) => row.values[2] !== NO_FIGURE || (row.values[1] !== NO_FIGURE && row.values[1] !== row.values[0]));
   const heads = [table.title === "Replays" ? "this run" : "all", ...(weeks ? ["this week", "last week"] : [])];
-  return h("table.figures.measures", { class: weeks ? "weekly" : null }, h("caption", null, h("b", null, table.title), " ", h("span.dim", null, table.about)),
-    heads.length > 1 ? h("thead", null, h("tr", null, heads.map((head) => h("th", { scope: "col" }, head)))) : null,
+  return h("table.figures.measures", { class: weeks ? "weekly" : null }, h("caption", h("b", table.title), " ", dim(table.about)),
+    heads.length > 1 ? h("thead", h("tr", heads.map((head) => h("th", { scope: "col" }, head)))) : null,
     table.rows.map((row) => figureRows(row, heads.length)));
 }
 
 function figureRows(row, columns) {
   const state = row.well === null ? null : row.well ? "ok" : "fail";
   const [value, thisWeek, lastWeek] = row.values;
-  const sign = state && [signOf(state), h("span.sr", null, row.well ? "healthy" : "not healthy"), " "];
-  const now = h("td", { class: columns > 1 ? null : "num" }, h("b", null, sign, value));
-  const name = (scope, span) => h("th", { scope, colspan: span }, row.title, " ", row.healthy ? h("small", null, "healthy ", row.healthy) : null);
-  if (columns === 1) return h("tbody", { class: state }, h("tr", null, name("row"), now));
-  return h("tbody", { class: state }, h("tr", null, name("rowgroup", columns)), h("tr", null, now, h("td", null, thisWeek, weekChange(row)), h("td", null, lastWeek)));
+  const sign = state && [signOf(state), h("span.sr", row.well ? "healthy" : "not healthy"), " "];
+  const now = h("td", { class: columns > 1 ? null : "num" }, h("b", sign, value));
+  const name = (scope, span) => h("th", { scope, colspan: span }, row.title, " ", row.healthy ? h("small", "healthy ", row.healthy) : null);
+  if (columns === 1) return h("tbody", { class: state }, h("tr", name("row"), now));
+  return h("tbody", { class: state }, h("tr", name("rowgroup", columns)), h("tr", now, h("td", thisWeek, weekChange(row)), h("td", lastWeek)));
 }
 
 function weekChange(row) {
@@ -45,12 +45,12 @@ function weekChange(row) {
 // Response times of production beside those of the replay: tools are stubbed there.
 function bothSides(both) {
   const longest = both.slowest[0][2] || 1;
-  return h("details.more", null, h("summary", null, "Slowest turns in production"),
-    h("p.dim", null, plural(both.turns, "turn"), " timed on both sides: ", both.recorded, " in production, ", both.replayed, " replayed, on average"),
-    h("table.figures", null, h("thead", null, h("tr", null, ["turn", "production", "replay"].map((head, at) => h("th", { scope: "col", class: at ? "num" : "" }, head)))),
-      h("tbody", null, both.slowest.map(([id, turn, recorded, replayed]) => h("tr", null,
+  return h("details.more", h("summary", "Slowest turns in production"),
+    h("p.dim", plural(both.turns, "turn"), " timed on both sides: ", both.recorded, " in production, ", both.replayed, " replayed, on average"),
+    h("table.figures", h("thead", h("tr", ["turn", "production", "replay"].map((head, at) => h("th", { scope: "col", class: at ? "num" : "" }, head)))),
+      h("tbody", both.slowest.map(([id, turn, recorded, replayed]) => h("tr", null,
         h("th", { scope: "row" }, h("a", { href: `#${id}-${turn}` }, bdi(store.summary(id).name.slice(0, 80)), ", turn " + turn), timeMeter(recorded / longest)),
-        h("td.num", null, millis(recorded)), h("td.num", null, millis(replayed)))))));
+        h("td.num", millis(recorded)), h("td.num", millis(replayed)))))));
 }
 
 const timeMeter = (share) => svg("svg", { class: "meter", viewBox: "0 0 100 3", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100 * share, height: 3 }));
@@ -92,9 +92,9 @@ function runsChart(trend, groups) {
     show(to);
   });
   show(runs.length - 1);
-  return h("div.runs", null, h("p.dim", null, plural(runs.length, "run"), trend.left ? ", " + number(trend.left) + " earlier ones not drawn" : "", ": sessions by result, and the mean time of a turn"),
-    h("p.legend", null, groups.map(({ slug, name }) => h("span", { class: slug }, signOf(slug), " ", name))),
-    chart, h("p.ends.dim", { "aria-hidden": "true" }, h("span", null, runTime(runs[0].at)), h("span", null, runTime(runs.at(-1).at) + " UTC")), told, onOpening("Runs as a table", () => runsTable(runs, groups)));
+  return h("div.runs", h("p.dim", plural(runs.length, "run"), trend.left ? ", " + number(trend.left) + " earlier ones not drawn" : "", ": sessions by result, and the mean time of a turn"),
+    h("p.legend", groups.map(({ slug, name }) => h("span", { class: slug }, signOf(slug), " ", name))),
+    chart, h("p.ends.dim", { "aria-hidden": "true" }, h("span", runTime(runs[0].at)), h("span", runTime(runs.at(-1).at) + " UTC")), told, onOpening("Runs as a table", () => runsTable(runs, groups)));
 }
 
 function runBars(runs, groups) {
@@ -117,9 +117,9 @@ function runLine(runs) {
 }
 
 function runsTable(runs, groups) {
-  const head = (text, slug) => h("th", { scope: "col", class: slug === undefined ? null : "num" }, slug ? [signOf(slug), h("span.sr", null, text)] : text);
+  const head = (text, slug) => h("th", { scope: "col", class: slug === undefined ? null : "num" }, slug ? [signOf(slug), h("span.sr", text)] : text);
   return h("table.figures.list-of-runs", null,
-    h("thead", null, h("tr", null, head("began, UTC"), groups.map(({ slug, name }) => head(name, slug)), head("a turn", ""))),
-    h("tbody", null, [...runs].reverse().map((run) => h("tr", null, h("th", { scope: "row" }, runTime(run.at), run.part ? h("small", null, "a part") : null),
-      run.counts.map((count, at) => h("td.num", { class: count ? groups[at].slug : "zero" }, number(count))), h("td.num", null, run.ms === null ? NO_FIGURE : millis(run.ms))))));
+    h("thead", h("tr", head("began, UTC"), groups.map(({ slug, name }) => head(name, slug)), head("a turn", ""))),
+    h("tbody", [...runs].reverse().map((run) => h("tr", h("th", { scope: "row" }, runTime(run.at), run.part ? h("small", "a part") : null),
+      run.counts.map((count, at) => h("td.num", { class: count ? groups[at].slug : "zero" }, number(count))), h("td.num", run.ms === null ? NO_FIGURE : millis(run.ms))))));
 }

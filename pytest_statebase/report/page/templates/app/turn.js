@@ -30,7 +30,7 @@ function panelParts(panel, paint) {
 }
 
 function arriveAt(element, now) {
-  const found = document.getElementById(element.id + (now.print ? "-d-" + now.print : "-c" + now.call));
+  const found = byId(element.id + (now.print ? "-d-" + now.print : "-c" + now.call));
   if (!found) return;
   const inner = found.querySelector(":scope > details");
   if (inner) inner.open = true;
@@ -46,11 +46,11 @@ const isBad = (turn) => ["fail", "norun"].includes(turn.slug) && !turn.beyond_un
 function panelHead({ row, turn, id, sides }, paint) {
   const known = (entry, words) => chip(`known until ${entry.until}${entry.ticket ? ` (${entry.ticket})` : ""}${words}`, words ? "fail" : "review");
   return h("header.panel-head", null,
-    h("h2", null, h("a", { href: "#" + id }, "Turn " + turn.turn)),
+    h("h2", h("a", { href: "#" + id }, "Turn " + turn.turn)),
     turn.beyond_until ? chip("beyond until", "norun") : chip(turn.verdict, turn.slug),
     (turn.known || []).map((entry) => known(entry, "")), (turn.expired || []).map((entry) => known(entry, ", expired")),
-    h("span.dim", null, turnFacts(turn).join(" · ")),
-    h("div.tools", null, sides.length > 1 && sidesChoice(paint), isBad(turn) && copyWhole(turn.brief ? [] : [row.nodeid, row.cassette], "Copy for a coding agent", briefText({ row, turn, id }))));
+    dim(turnFacts(turn).join(" · ")),
+    h("div.tools", sides.length > 1 && sidesChoice(paint), isBad(turn) && copyWhole(turn.brief ? [] : [row.nodeid, row.cassette], "Copy for a coding agent", briefText({ row, turn, id }))));
 }
 
 function turnFacts(turn) {
@@ -60,7 +60,7 @@ function turnFacts(turn) {
 }
 
 function sidesChoice(paint) {
-  const pick = (value, words) => h("button", { type: "button", "aria-pressed": String(isUnified() === (value === "one")), on: { click: (event) => {
+  const pick = (value, words) => h("button", { "aria-pressed": String(isUnified() === (value === "one")), on: { click: (event) => {
     const panel = event.target.closest(".panel");
     place.keep({ sides: value });
     paint();
@@ -78,13 +78,13 @@ function differences(panel) {
   const rest = all.filter((found) => found.follows && !firsts.some((first) => first.fingerprint === found.follows));
   const cause = isBad(panel.turn) && firsts.find((found) => !found.note && found.kind !== "text");
   return part(plural(all.length, "difference"),
-    h("ol.diff-list", null, firsts.map((found) => difference(panel, found, found === cause ? "cause" : "", all.filter((one) => one.follows === found.fingerprint)))),
+    h("ol.diff-list", firsts.map((found) => difference(panel, found, found === cause ? "cause" : "", all.filter((one) => one.follows === found.fingerprint)))),
     rest.length > 0 && followers(panel, rest, followWords(panel, rest[0])));
 }
 
 function followers(panel, found, words) {
-  return h("details.more", { open: found.length < 4 }, h("summary", null, `${found.length} ${found.length === 1 ? "follows" : "follow"} from `, words),
-    h("ol.diff-list", null, found.map((one) => difference(panel, one, "follows", []))));
+  return h("details.more", { open: found.length < 4 }, h("summary", `${found.length} ${found.length === 1 ? "follows" : "follow"} from `, words),
+    h("ol.diff-list", found.map((one) => difference(panel, one, "follows", []))));
 }
 
 // Where the cause of what follows stands: in another turn, if not in this one.
@@ -99,7 +99,7 @@ function difference(panel, found, role, after) {
   const print = found.fingerprint; // results of strangers may lack it
   const id = print ? `${panel.id}-d-${print}` : null;
   return h("li", { id, class: word || null, tabindex: "-1" },
-    h("div.what", null, word && h("span.role", null, word), h("a.path", { href: id && "#" + id }, code(found.path)), h("span.dim", { dir: "auto" }, found.words),
+    h("div.what", word && h("span.role", word), h("a.path", { href: id && "#" + id }, code(found.path)), h("span.dim", { dir: "auto" }, found.words),
       h("div.tools", null,
         found.kind !== "expect" && copyWhole([found.path], "Copy as ignore rule", ignoreRule(found.path), { class: "bare", title: "An item for `ignore` of the plan" }),
         print && !found.note && copyButton("Copy as known", `- {fingerprint: "${print}", until: ${inAMonth()}}`, { class: "bare", title: "An entry for `known` of the plan" }))),
@@ -126,7 +126,7 @@ function ignoreRule(path) {
 
 // ---- the sides ----
 
-const part = (title, ...inner) => h("section.part", null, h("h3", null, title), inner);
+const part = (title, ...inner) => h("section.part", h("h3", title), inner);
 const valuesOf = (sides) => sides.map((side) => side.value);
 
 // `{key, name, cls}` of the sides that the turn has.
@@ -154,7 +154,7 @@ function sidesPart(panel, key) {
   if (key === "output") return part(TITLES[key], shown);
   const judged = turn.divergences.some((one) => one.facet === key && !one.note);
   const words = !turn.replayed ? "" : found.length === 1 ? "the same" : judged ? "differs" : found.length > 2 && allSame(valuesOf(found.slice(1))) ? "as accepted" : found.some((side) => side.value === undefined) ? "of one side" : "differs, which does not count";
-  return h("details.part", { open: judged }, h("summary", null, h("h3", null, TITLES[key]), " ", h("span.dim", null, words)), shown);
+  return h("details.part", { open: judged }, h("summary", h("h3", TITLES[key]), " ", dim(words)), shown);
 }
 
 // What was raised as a line, the rest of it as a table. No recording has a trace, so it is set beside nothing.
@@ -171,7 +171,7 @@ const raisedText = (error) => (error.type ? textOf(error.type).split(":").pop() 
 
 function inputPart({ turn }) {
   if (turn.input === null || turn.input === undefined) return null;
-  return part(["Input ", turn.authored ? chip("authored", "review") : null], h("div.texts", null, textSide({ name: "user", value: turn.input }, null)));
+  return part(["Input ", turn.authored ? chip("authored", "review") : null], h("div.texts", textSide({ name: "user", value: turn.input }, null)));
 }
 
 // ---- calls ----
@@ -182,7 +182,7 @@ const FLAGS = { moved: "recorded in another turn", repeated: "by a recording tha
   renamed: "matched but for ids or times of its own making", unrecorded: "no recording fits" };
 
 function listPart(word, items, draw) {
-  return items?.length > 0 && part(plural(items.length, word), h("ol.call-list", null, items.map(draw)));
+  return items?.length > 0 && part(plural(items.length, word), h("ol.call-list", items.map(draw)));
 }
 
 const callPath = (call) => {
@@ -213,12 +213,12 @@ function callItem(panel, call, position) {
   const [sign, words, slug] = callState(panel, call);
   const id = `${panel.id}-c${position}`;
   const agent = call.replayed?.agent || call.recorded?.agent;
-  const head = [h("span.sign", { class: slug, "aria-hidden": "true" }, sign), code(callName(call), { class: "label" }), agent && h("span.dim", null, "by ", bdi(agent)),
-    h("span.state", { class: slug }, words), code(preview(call), { class: "preview dim" }), call.replayed && answerWords(call), h("span.dim", null, call.reads ? "read" : "write")];
+  const head = [h("span.sign", { class: slug, "aria-hidden": "true" }, sign), code(callName(call), { class: "label" }), agent && dim("by ", bdi(agent)),
+    h("span.state", { class: slug }, words), code(preview(call), { class: "preview dim" }), call.replayed && answerWords(call), dim(call.reads ? "read" : "write")];
   // Of many calls those beyond the first are drawn as they are opened.
   const early = position <= 20;
   const draw = () => append(details, callBody(panel, call));
-  const details = h("details", { open: early && (slug === "fail" || slug === "review") }, h("summary", null, head));
+  const details = h("details", { open: early && (slug === "fail" || slug === "review") }, h("summary", head));
   if (early) draw();
   else details.addEventListener("toggle", draw, { once: true });
   return h("li.call-item", { id, class: slug, tabindex: "-1" }, details, h("a.anchor", { href: "#" + id, "aria-label": `Link to call ${position}` }, "#"));
@@ -236,7 +236,7 @@ const callName = (call) => (call.recorded?.tool && call.replayed ? `${call.recor
 function answerWords({ source, flags = [], sibling, from_turn: turn }) {
   const from = sibling ? ` (${sibling})` : turn !== undefined ? `, turn ${turn}` : "";
   const words = source === "none" ? ["unrecorded"] : source !== "record" ? [source] : flags.length ? flags : ["exact"];
-  return h("span.answer", null, words.map((word) => h("b", { title: FLAGS[word] }, word)), " answered by ", ANSWERS[source] || source, bdi(from));
+  return h("span.answer", words.map((word) => h("b", { title: FLAGS[word] }, word)), " answered by ", ANSWERS[source] || source, bdi(from));
 }
 
 function callBody(panel, call) {
@@ -244,7 +244,7 @@ function callBody(panel, call) {
   const sides = panel.sides.filter(({ key }) => call[key]);
   const inner = (title, key) => {
     const found = sidesWith(sides, (side) => callSide(call, side.key)[key]);
-    return found && h("div.call-part", null, h("h4", null, title, found.length === 1 && panel.turn.replayed ? " · " + found[0].name : ""),
+    return found && h("div.call-part", h("h4", title, found.length === 1 && panel.turn.replayed ? " · " + found[0].name : ""),
       valueTable(found, { unified: isUnified(), at: panel.at, path: `${path}.${key}` }));
   };
   return [inner("Arguments", "arguments"), inner("Result", "result"), inner("Raised", "error"), explained(call.explanation)];
@@ -266,10 +266,10 @@ function requestItem(request) {
   const bad = flags.includes("unrecorded");
   const from = request.from_turn !== undefined ? `, turn ${request.from_turn}` : "";
   const head = [h("span.sign", { class: bad ? "fail" : "ok", "aria-hidden": "true" }, bad ? "✕" : "✓"), code(`${request.method} ${request.address.replace(/^https:\/\//, "")}`, { class: "label" }),
-    h("span.dim", null, isModel ? "model call" : "request", isModel && request.asked?.model ? " · " + request.asked.model : ""),
-    h("span.answer", null, flags.map((flag) => h("b", null, flag)), " answered by ", request.source === "live" ? "its server, live" : ANSWERS[request.source] || request.source, from)];
+    dim(isModel ? "model call" : "request", isModel && request.asked?.model ? " · " + request.asked.model : ""),
+    h("span.answer", flags.map((flag) => h("b", flag)), " answered by ", request.source === "live" ? "its server, live" : ANSWERS[request.source] || request.source, from)];
   const body = [explained([request.explanation, request.hint].filter(Boolean).join("\n")), request.asked && askedPart(request), request.answer && answerPart(request)];
-  return h("li.call-item", { class: bad ? "fail" : "ok" }, body.some(Boolean) ? h("details", { open: bad }, h("summary", null, head), body) : h("div.summary", null, head));
+  return h("li.call-item", { class: bad ? "fail" : "ok" }, body.some(Boolean) ? h("details", { open: bad }, h("summary", head), body) : h("div.summary", head));
 }
 
 // What was asked; beside it what the recorded request had asked, where that was something else.
@@ -280,7 +280,7 @@ function askedPart({ asked, recorded, flags }) {
   const inner = ([key, title]) => {
     const found = sidesWith(sides, (side) => side.said[key]);
     const shown = found && valuesBeside(found, { unified: isUnified(), path: "http." + key });
-    return found && (key in FOLDED && found.length === 1 ? h("details.more", null, h("summary", null, title), shown) : h("div.call-part", null, h("h4", null, title), shown));
+    return found && (key in FOLDED && found.length === 1 ? h("details.more", h("summary", title), shown) : h("div.call-part", h("h4", title), shown));
   };
   return [["query", "Query"], ["body", "Body"], ...Object.entries(FOLDED)].map(inner).concat(messagesPart(sides));
 }
@@ -292,7 +292,7 @@ function messagesPart(sides) {
   if (!messages) return null;
   const rows = sides.reduce((made, side, at) => alongside(made, (side.said.messages || []).map(asMessage), at), []).map((row) => sides.map((_, at) => row[at]));
   const hidden = earlier ? `after ${plural(earlier, "message")} of the call before` : left ? `${plural(left, "earlier message")} not kept` : null;
-  return h("div.call-part", null, h("h4", null, "Messages"), hidden && h("p.dim", null, hidden), h("ol", null, foldedMessages(rows, sides)));
+  return h("div.call-part", h("h4", "Messages"), hidden && h("p.dim", hidden), h("ol", foldedMessages(rows, sides)));
 }
 
 // Equal messages between others are folded, and of one side all but the last.
@@ -312,7 +312,7 @@ function foldedMessages(rows, sides) {
 }
 
 function moreMessages(rows, sides) {
-  const item = h("li", null, h("button.bare", { type: "button", "aria-expanded": "false", on: { click: () => {
+  const item = h("li", h("button.bare", { "aria-expanded": "false", on: { click: () => {
     const drawn = rows.map((row) => messageItem(row, sides));
     item.replaceWith(...drawn);
     drawn[0].focus();
@@ -326,7 +326,7 @@ function messageItem(row, sides) {
     const found = sidesWith(sides.map((side, at) => ({ ...side, message: row[at] })), (side) => side.message?.[key]);
     return found && valuesBeside(found, { unified: isUnified(), path: "messages." + key });
   };
-  return h("li.said", { class: allSame(row) ? null : "differs", tabindex: "-1" }, h("span.who", null, role), inner("content"), inner("tool_calls"), inner("media"));
+  return h("li.said", { class: allSame(row) ? null : "differs", tabindex: "-1" }, h("span.who", role), inner("content"), inner("tool_calls"), inner("media"));
 }
 
 const asMessage = (message) => (isCut(message) ? { role: "message", content: message } : message);
@@ -335,9 +335,9 @@ function answerPart({ answer, flags }) {
   const title = flags?.includes("unrecorded") ? "What the nearest recorded one got" : "Answer";
   const status = answer.failed ? `failed (${answer.failed}): ${answer.message}` : "status " + answer.status + (answer.cut ? `, cut: ${answer.cut}` : "");
   const side = { name: "answer", cls: null };
-  return h("div.call-part", null, h("h4", null, title + " · " + status),
+  return h("div.call-part", h("h4", title + " · " + status),
     answer.body !== undefined && valuesBeside([{ ...side, value: answer.body }], { path: "answer" }),
-    answer.message && !answer.failed && h("ol", null, messageItem([asMessage(answer.message)], [side])));
+    answer.message && !answer.failed && h("ol", messageItem([asMessage(answer.message)], [side])));
 }
 
 // ---- for a coding agent ----

@@ -148,7 +148,7 @@ const marked = (parts, tag) => parts.map(([text, differs]) => (differs ? h(tag, 
 // Both sides of a text in one: what went and what came, where it did.
 function unified(left, right) {
   const found = wordPairs(left, right);
-  if (!found) return [h("del", null, left), "\n", h("ins", null, right)];
+  if (!found) return [h("del", left), "\n", h("ins", right)];
   const parts = [];
   let [i, j] = [0, 0];
   for (const [at, to] of [...found.pairs, [found.old.length, found.fresh.length]]) {
@@ -167,12 +167,12 @@ const LONG = 1200;
 function longText(text, { tag = "pre", parts = null, name = "value", size = null } = {}) {
   const box = h(tag + ".vt", { dir: "auto" });
   if (text.length <= LONG && !size) return append(box, [parts || text]);
-  const all = h("button", { type: "button", on: { click: () => { box.replaceChildren(); append(box, [parts || text]); all.remove(); } } },
+  const all = h("button", { on: { click: () => { box.replaceChildren(); append(box, [parts || text]); all.remove(); } } },
     `Show all (${sizeText(text.length)})`);
-  const cut = size ? h("span.dim", null, `${sizeText(size)} in all; the report holds ${number(text.length)}, the recording the rest`) : null;
+  const cut = size ? dim(`${sizeText(size)} in all; the report holds ${number(text.length)}, the recording the rest`) : null;
   append(box, [text.length > LONG ? text.slice(0, LONG) + "…" : parts || text]);
-  const save = h("button", { type: "button", on: { click: () => download(fileName(name), text) } }, "Download");
-  return h("div.long", null, box, h("div.tools", null, text.length > LONG ? all : null, save, cut));
+  const save = h("button", { on: { click: () => download(fileName(name), text) } }, "Download");
+  return h("div.long", box, h("div.tools", text.length > LONG ? all : null, save, cut));
 }
 
 // A name for a file that no system takes for anything else.
@@ -252,14 +252,14 @@ function valueTable(sides, options = {}) {
   const found = shapes(values);
   if (!found) return plainSides(values, told);
   append(body, childRows(found, told, 0, options.path || ""));
-  const head = told.columns > 1 ? h("thead", null, h("tr", null, h("td"), sides.map((side) => h("th", { scope: "col" }, side.name)))) : null;
+  const head = told.columns > 1 ? h("thead", h("tr", h("td"), sides.map((side) => h("th", { scope: "col" }, side.name)))) : null;
   return h("table.tree", { class: told.columns > 1 ? "wide" : null }, head, body);
 }
 
 // Values without an inside, a line each.
 function plainSides(values, told) {
-  return h("div.plain-sides", null, values.map((value, at) => value !== undefined && h("div", { class: told.sides[at].cls },
-    h("span.who", null, told.sides[at].name), values.length > 1 ? sideLeaf(values, at, told.path) : leaf(value, told.path))));
+  return h("div.plain-sides", values.map((value, at) => value !== undefined && h("div", { class: told.sides[at].cls },
+    h("span.who", told.sides[at].name), values.length > 1 ? sideLeaf(values, at, told.path) : leaf(value, told.path))));
 }
 
 // Equal children in a row are one row that unfolds; where nothing differs, all are shown.
@@ -283,7 +283,7 @@ function childRows(found, told, depth, path) {
 
 function foldedRow(kids, told, depth, path) {
   const names = kids.map(([key]) => (typeof key === "number" ? `[${key}]` : key)).join(", ");
-  const row = h("tr.fold", null, h("td", { colspan: told.columns + 1 }, h("button.bare", { type: "button", "aria-expanded": "false", on: { click: () => {
+  const row = h("tr.fold", h("td", { colspan: told.columns + 1 }, h("button.bare", { "aria-expanded": "false", on: { click: () => {
     const rows = kids.flatMap(([key, values]) => keyRows(key, values, told, depth, path));
     row.replaceWith(...rows);
     rows[0].querySelector("button, a")?.focus();
@@ -323,8 +323,8 @@ function valueRow(key, values, told, depth, path) {
   const differs = differing(values);
   const row = h("tr", { class: differs, data: { path } }, keyCell(key, told, path));
   if (!differs) row.append(h("td", { colspan: told.columns }, values[0] === undefined ? null : leaf(values[0], path)));
-  else if (told.columns === 1) row.append(h("td", null, unifiedLeaf(values, told, path)));
-  else append(row, values.map((_, at) => h("td", { class: told.sides[at].cls }, h("span.who", null, told.sides[at].name), sideLeaf(values, at, path))));
+  else if (told.columns === 1) row.append(h("td", unifiedLeaf(values, told, path)));
+  else append(row, values.map((_, at) => h("td", { class: told.sides[at].cls }, h("span.who", told.sides[at].name), sideLeaf(values, at, path))));
   return indent(row, depth);
 }
 
@@ -340,7 +340,7 @@ const beside = (values, at) => values[at === values.length - 1 ? at - 1 : values
 
 function sideLeaf(values, at, path) {
   const other = beside(values, at);
-  if (values[at] === undefined) return h("span.void", null, "—", h("span.sr", null, "none"));
+  if (values[at] === undefined) return h("span.void", "—", h("span.sr", "none"));
   const tag = at === values.length - 1 ? "ins" : "del";
   if (other !== undefined && same(other, values[at])) return leaf(values[at], path);
   const parts = other === undefined ? null : wordDiff(leafText(values[at]), leafText(other));
@@ -349,20 +349,20 @@ function sideLeaf(values, at, path) {
 
 function unifiedLeaf(values, told, path) {
   return values.map((value, at) => value !== undefined && h("div.line", { class: told.sides[at].cls },
-    h("span.sign", null, at === values.length - 1 ? "+" : "−", h("span.sr", null, told.sides[at].name)), sideLeaf(values, at, path)));
+    h("span.sign", at === values.length - 1 ? "+" : "−", h("span.sr", told.sides[at].name)), sideLeaf(values, at, path)));
 }
 
 // Texts beside each other, or in one with what went and what came. The last one is set beside the one before, or before that one where
 // these two are equal.
 function textSides(sides, options = {}) {
-  if (allSame(valuesOf(sides))) return h("div.texts", null, textSide({ ...sides[0], name: sides.map((side) => side.name).join(" and ") }, null));
+  if (allSame(valuesOf(sides))) return h("div.texts", textSide({ ...sides[0], name: sides.map((side) => side.name).join(" and ") }, null));
   const last = sides.length - 1;
   const base = last > 1 && same(sides[last - 1].value, sides[last].value) ? last - 2 : last - 1;
   const [old, fresh] = [sides[base], sides[last]];
   const both = old.value !== undefined && fresh.value !== undefined;
   if (options.unified && both) {
     const others = sides.filter((side, at) => at < base && side.value !== undefined);
-    return h("div.texts.one", null, others.map((side) => textSide(side, null)), textSide({ ...fresh, cls: null, name: `${old.name} → ${fresh.name}` }, unified(textOf(old.value), textOf(fresh.value))));
+    return h("div.texts.one", others.map((side) => textSide(side, null)), textSide({ ...fresh, cls: null, name: `${old.name} → ${fresh.name}` }, unified(textOf(old.value), textOf(fresh.value))));
   }
   const parts = both && wordDiff(textOf(old.value), textOf(fresh.value));
   const marks = (at) => parts && (at === base ? marked(parts[0], "del") : at === last ? marked(parts[1], "ins") : null);
@@ -372,9 +372,9 @@ function textSides(sides, options = {}) {
 const textOf = (value) => (isCut(value) ? value["!cut"].head : typeof value === "string" ? value : oneLine(value));
 
 function textSide(side, parts) {
-  const shown = side.value === undefined ? h("p.void", null, side.none || "none")
+  const shown = side.value === undefined ? h("p.void", side.none || "none")
     : longText(textOf(side.value), { parts, name: side.name, size: isCut(side.value) ? side.value["!cut"].size : null });
-  return h("div.text", { class: side.cls }, h("span.who", null, side.name), shown);
+  return h("div.text", { class: side.cls }, h("span.who", side.name), shown);
 }
 
 // Values of any sort beside each other: texts as texts, all else as a tree.
