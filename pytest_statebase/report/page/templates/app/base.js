@@ -23,9 +23,9 @@ function visible(text, lines = false) {
   return whole.replace(/\r\n/g, "\n").replace(UNSEEN, (one) => (one === "\n" || one === "\t" ? one : escaped(one)));
 }
 
-// An element. props: `class`, `on: {event: function}`, `data: {…}`, `prop: {…}` for properties, everything else is an attribute; null and
-// false leave an attribute out, true sets it empty; they may be missing. children: elements, texts (made visible), lists of them; null and
-// false are left out.
+// An element. props: `class`, `on: {event: function}`, `data: {…}`, `prop: {…}` for properties, `label` and `mute` for what a screen
+// reader says and passes over; everything else is an attribute. null and false leave one out, true sets it empty. props may be missing.
+// children: elements, texts (made visible), lists of them; null and false are left out.
 function h(tag, props, ...children) {
   const [name, ...classes] = tag.split(".");
   const made = document.createElement(name || "div");
@@ -47,6 +47,8 @@ function filled(made, classes, props, children) {
     else if (value === null || value === undefined || value === false) continue;
     else if (key === "class") made.setAttribute("class", [...classes, value].join(" "));
     else if (key === "href" && !String(value).startsWith("#")) throw new Error("links lead into the page alone");
+    else if (key === "label") made.setAttribute("aria-label", value);
+    else if (key === "mute") made.setAttribute("aria-hidden", value);
     else made.setAttribute(key, value === true ? "" : String(value));
   }
   append(made, children);
@@ -75,7 +77,7 @@ const plural = (count, word) => number(count) + " " + word + (count === 1 ? "" :
 // How groups and verdicts look and read: always a word and a sign, never a colour alone.
 const SIGNS = { fail: "✕", norun: "⊘", review: "◆", ok: "✓" };
 
-const signOf = (slug) => h("span.sign", { "aria-hidden": "true" }, SIGNS[slug] || "•");
+const signOf = (slug) => h("span.sign", { mute: true }, SIGNS[slug] || "•");
 
 function chip(text, slug) {
   return h("span.chip", { class: slug }, signOf(slug), " ", text);
@@ -207,7 +209,7 @@ async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    const box = h("textarea.away", { "aria-hidden": "true", tabindex: "-1", prop: { value: text } });
+    const box = h("textarea.away", { mute: true, tabindex: "-1", prop: { value: text } });
     document.body.append(box);
     box.select();
     document.execCommand("copy");

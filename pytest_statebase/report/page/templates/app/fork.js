@@ -17,7 +17,7 @@ function forkDialog(page, at) {
   const isLast = first === null;
   const close = () => dialog.close();
   const dialog = h("dialog.fork-here", { "aria-labelledby": "fork-title", on: { close: () => dialog.remove(), click: (event) => event.target === dialog && close() } },
-    h("div", h("header", h("h2", { id: "fork-title" }, isLast ? "Nothing follows" : "Fork at " + point), h("button.quiet", { "aria-label": "Close", on: { click: close } }, "✕")),
+    h("div", h("header", h("h2", { id: "fork-title" }, isLast ? "Nothing follows" : "Fork at " + point), h("button.quiet", { label: "Close", on: { click: close } }, "✕")),
       isLast ? h("p", "No turn was recorded after this: there is nothing to replay from here.") : forkTexts(page, point, first, at, close)));
   document.body.append(dialog);
   dialog.showModal();
@@ -30,7 +30,7 @@ function forkTexts(page, point, first, at, close) {
   const isShort = row.until !== null && [first, ...failing].some((turn) => turn > row.until);
   const given = { point, until: isShort ? "end" : null, mode: row.mode === "isolated" ? row.mode : null, agent: row.agent_given ? row.agent : null };
   const last = given.until || row.until === null ? page.steps.findLast(isReplayable).turn.number : row.until;
-  const text = (title, made) => h("section", h("header", h("h3", title), copyWhole([row.cassette, row.session, given.agent], "Copy", made, { "aria-label": `Copy ${title.toLowerCase()}` })), h("pre.vt", { tabindex: "0" }, h("code", made)));
+  const text = (title, made) => h("section", h("header", h("h3", title), copyWhole([row.cassette, row.session, given.agent], "Copy", made, { label: `Copy ${title.toLowerCase()}` })), h("pre.vt", { tabindex: "0" }, h("code", made)));
   return [h("p", `The session as it stood ${point.startsWith("turn") ? "before" : "at"} ${point}; then the agent under test replays `, first === last ? `turn ${first}` : `turns ${first} to ${last}`, "."),
     isCutShort(page, at) ? h("p.note", `The turn went on after ${point}: what it did then is no part of the fork. Fork at its beginning to replay all of it.`) : null,
     missed ? missedFailing(page, missed, close) : null,

@@ -10,7 +10,7 @@ function showHelp() {
     click: (event) => event.target === dialog && close(),
   } },
   h("div", null,
-    h("header", h("h2", { id: "help-title" }, "Keys and signs"), h("button.quiet", { "aria-label": "Close", on: { click: close } }, "✕")),
+    h("header", h("h2", { id: "help-title" }, "Keys and signs"), h("button.quiet", { label: "Close", on: { click: close } }, "✕")),
     h("div.columns", KEY_PLACES.map(keyList), signList())));
   document.body.append(dialog);
   dialog.showModal();

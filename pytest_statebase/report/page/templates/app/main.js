@@ -81,18 +81,18 @@ function bar() {
   const { facts = [], groups } = store.index;
   return [
     h("a.brand", { href: "#", id: "home" }, logo(), h("span", "statebase"), " replay"),
-    h("nav", { "aria-label": "Report" }, h("a", { href: "#", data: { view: "overview" } }, "Overview"), h("a", { href: "#traces", data: { view: "traces" } }, "Traces")),
+    h("nav", { label: "Report" }, h("a", { href: "#", data: { view: "overview" } }, "Overview"), h("a", { href: "#traces", data: { view: "traces" } }, "Traces")),
     h("span.tallies", groups.filter((one) => one.count).map((one) => chip([number(one.count), h("span.sr", ` ${one.name}`)], one.slug))),
     facts.length > 0 && h("details.run", h("summary", h("span", runWords(Object.fromEntries(facts)))),
       h("dl.facts", facts.map(([name, value]) => h("div", h("dt", name), h("dd", bdi(value)))))),
-    h("button.quiet.keys", { "aria-haspopup": "dialog", title: "Keys and signs", on: { click: showHelp } }, h("kbd", { "aria-hidden": "true" }, "?"), h("span.sr", "Keys and signs")),
+    h("button.quiet.keys", { "aria-haspopup": "dialog", title: "Keys and signs", on: { click: showHelp } }, h("kbd", { mute: true }, "?"), h("span.sr", "Keys and signs")),
   ];
 }
 
 const runWords = (facts) => [facts.agent, (facts.started || "").replace(/T(\d\d:\d\d).*(?:Z|\+00:00)$/, " $1 UTC")].filter(Boolean).join(" · ") || "This run";
 
 function logo() {
-  return svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true", class: "logo" },
+  return svg("svg", { viewBox: "0 0 16 16", mute: true, class: "logo" },
     svg("path", { d: "M4 2v11M4 10c0-4 8-2 8-6" }), svg("circle", { cx: 4, cy: 13, r: 2 }), svg("circle", { cx: 12, cy: 3, r: 2 }));
 }
 

@@ -41,10 +41,10 @@ function overviewView(now) {
   };
   const view = h("div.ov", { data: { title: index.verdict } },
     h("h1", index.verdict), notices(index),
-    h("section.tiles", { "aria-label": "Sessions by result" }, index.groups.map((group) => groupTile(group, filter))), shareBar(index.groups),
+    h("section.tiles", { label: "Sessions by result" }, index.groups.map((group) => groupTile(group, filter))), shareBar(index.groups),
     index.against && againstBox(index.against, filter),
     h("div.ov-cols", null,
-      h("div.ov-main", causesCard(index.causes, filter), h("section.ov-list", { "aria-label": "Sessions" }, h("h2.sr", "Sessions"), tools, list)),
+      h("div.ov-main", causesCard(index.causes, filter), h("section.ov-list", { label: "Sessions" }, h("h2.sr", "Sessions"), tools, list)),
       numbersBox(differencesCard(index), writesCard(index.writes, filter), callsCard(index), reachCard(index),
         (index.metrics || index.trend) && trendPanel())));
   show();
@@ -70,7 +70,7 @@ function groupTile(group, filter) {
 function shareBar(groups) {
   let x = 0;
   const all = groups.reduce((sum, group) => sum + group.count, 0) || 1;
-  return svg("svg", { class: "share", viewBox: "0 0 100 1", preserveAspectRatio: "none", "aria-hidden": "true" }, groups.map((group) => {
+  return svg("svg", { class: "share", viewBox: "0 0 100 1", preserveAspectRatio: "none", mute: true }, groups.map((group) => {
     const width = 100 * group.count / all;
     x += width;
     return group.count ? svg("rect", { class: group.slug, x: x - width, y: 0, width, height: 1 }) : null;
@@ -143,7 +143,7 @@ function turnLinks(turns, many = 3) {
 function numbersBox(...cards) {
   const alerts = store.index.metrics?.alerts.length;
   const box = h("details", { open: !oneColumn.matches }, h("summary", "Numbers", alerts ? h("span.norun", " ▲ ", plural(alerts, "alert")) : null), h("div.ov-side", cards));
-  return h("aside.numbers", { "aria-label": "Numbers" }, box);
+  return h("aside.numbers", { label: "Numbers" }, box);
 }
 
 const oneColumn = matchMedia("(max-width: 68rem)");
@@ -382,7 +382,7 @@ function turnBars(marks) {
     const slugs = [...marks.slice(i, i + step)].map((letter) => LETTERS[letter]);
     bars.push(slugs.reduce((worst, slug) => (TALL[slug] > TALL[worst] || slug === "fail" ? slug : worst)));
   }
-  return svg("svg", { class: "strip-bars", width: bars.length * 5, height: 14, "aria-hidden": "true" }, bars.map((slug, at) =>
+  return svg("svg", { class: "strip-bars", width: bars.length * 5, height: 14, mute: true }, bars.map((slug, at) =>
     svg("rect", { class: slug, x: at * 5 + 0.5, y: 13.5 - TALL[slug], width: 3, height: TALL[slug] })));
 }
 

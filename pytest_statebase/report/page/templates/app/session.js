@@ -77,7 +77,7 @@ const linkHere = () => (store.index.url ? String(store.index.url).split("#")[0] 
 // ---- the stage: timeline, steps, state, turn ----
 
 function stage(page) {
-  page.parts = { rail: null, steps: null, state: h("section.state-here", { "aria-label": "State here" }), turn: h("div.turn-here") };
+  page.parts = { rail: null, steps: null, state: h("section.state-here", { label: "State here" }), turn: h("div.turn-here") };
   page.go = (at) => goTo(page, at);
   page.peek = (at) => drawState(page, at === null ? page.at : at, at !== null);
   page.goTo = (key) => page.go(page.steps.findIndex((step) => step.key === key));
@@ -95,7 +95,7 @@ function stage(page) {
     markCall(page);
   };
   const { rail, steps, state, turn } = page.parts;
-  return [rail, h("div.looking", { class: page.row.versions ? null : "stateless" }, h("nav.steps", { "aria-label": "Steps" }, steps), state), turn, stateHistory(page)];
+  return [rail, h("div.looking", { class: page.row.versions ? null : "stateless" }, h("nav.steps", { label: "Steps" }, steps), state), turn, stateHistory(page)];
 }
 
 // What the address names, `[key of the step, in words]`, the narrowest first.
@@ -222,7 +222,7 @@ function stepList(page) {
     const here = at === page.at;
     const [sign, title, text, slug] = stepWords(page, step);
     const row = h("a.step", { class: `k-${step.kind} ${step.part}`, href: stepAddress(page, step), tabindex: here ? "0" : "-1", "aria-current": here ? "step" : null },
-      h("span.number", step.kind === "turn" ? [h("span.sr", "Turn "), step.turn.number] : null), h("span.sign", { class: slug, "aria-hidden": "true" }, sign), h("b", bdi(title)), h("span.gist", { dir: "auto" }, text));
+      h("span.number", step.kind === "turn" ? [h("span.sr", "Turn "), step.turn.number] : null), h("span.sign", { class: slug, mute: true }, sign), h("b", bdi(title)), h("span.gist", { dir: "auto" }, text));
     row.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
@@ -299,7 +299,7 @@ function markCall(page) {
 }
 
 function eventPanel(page, step) {
-  return h("section.panel", { "aria-label": "Between turns" }, h("h2", bdi(stepTitle(page, step))),
+  return h("section.panel", { label: "Between turns" }, h("h2", bdi(stepTitle(page, step))),
     h("p.dim", step.kind === "start" ? "Nothing was said yet." : "It happened between turns: no input asked for it."));
 }
 
@@ -307,7 +307,7 @@ function eventPanel(page, step) {
 function otherPanel(page, { number: turn, other, part }) {
   const id = `${page.id}-${turn}`;
   const side = (name, value) => (value === undefined ? null : h("section.part", h("h3", name), h("div.texts", textSide({ name: name === "Input" ? "user" : "production", value }, null))));
-  return h("section.panel", { id, "aria-label": "Turn " + turn, tabindex: "-1" },
+  return h("section.panel", { id, label: "Turn " + turn, tabindex: "-1" },
     h("header.panel-head", h("h2", h("a", { href: "#" + id }, "Turn " + turn)), h("span.chip.past", part === "cut" ? "partly before the fork" : "recorded, not replayed"),
       h("span.dim.facts-line", [other.at, other.actor && "by " + other.actor].filter(Boolean).join(" · "))),
     side("Input", other.input),
@@ -337,7 +337,7 @@ function versionRow(page, at) {
   const go = h("a", { href: stepAddress(page, page.steps[step]), on: { click: (event) => { event.preventDefault(); page.go(step); } } }, "Version " + version.v);
   return h("tr", h("th", { scope: "row" }, go, version.back === undefined ? null : dim(` ↶ back to ${version.back}`)),
     h("td", made, version.actor ? [" by ", bdi(version.actor)] : null, version.at ? h("small", " " + version.at) : null), h("td", { dir: "auto" }, version.why || ""),
-    h("td", whatChanged(page, at)), h("td", h("button", { "aria-label": `Fork here, at version ${version.v}`, on: { click: () => forkDialog(page, step) } }, "Fork here")));
+    h("td", whatChanged(page, at)), h("td", h("button", { label: `Fork here, at version ${version.v}`, on: { click: () => forkDialog(page, step) } }, "Fork here")));
 }
 
 function whatChanged({ states }, at) {

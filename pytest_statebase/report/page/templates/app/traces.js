@@ -17,12 +17,12 @@ function tracesView(now) {
   const view = { session: store.summary(now.params.get("session")) || null, actions: new Set(chosenActions(now.params)), actor: now.params.get("actor"),
     text: now.params.get("q") || "", newest: now.params.get("order") === "desc", all: [], shown: [], unread: [], at: -1 };
   view.status = h("p.dim.trace-count", { role: "status" }, "Reading…");
-  view.progress = h("progress", { max: 1, value: 0, "aria-label": "Sessions that were read", hidden: true });
-  view.search = h("input", { type: "search", placeholder: "Search reasoning and content", "aria-label": "Search reasoning and content",
+  view.progress = h("progress", { max: 1, value: 0, label: "Sessions that were read", hidden: true });
+  view.search = h("input", { type: "search", placeholder: "Search reasoning and content", label: "Search reasoning and content",
     on: { input: () => chooseTraces(view, { text: view.search.value }) }, prop: { value: view.text } });
-  view.actorBox = h("select", { "aria-label": "Actor", on: { change: () => chooseTraces(view, { actor: view.actorBox.value }) } });
-  view.actionBox = h("div.trace-actions", { role: "group", "aria-label": "Actions" });
-  view.detail = h("section.card.trace-detail", { "aria-label": "The chosen trace" });
+  view.actorBox = h("select", { label: "Actor", on: { change: () => chooseTraces(view, { actor: view.actorBox.value }) } });
+  view.actionBox = h("div.trace-actions", { role: "group", label: "Actions" });
+  view.detail = h("section.card.trace-detail", { label: "The chosen trace" });
   view.body = h("div.trace-body", view.detail);
   view.root = h("div.traces", { data: { title: "Traces" } }, h("h1", "Traces"), view.session ? tracedSession(view.session) : null,
     h("div.toolbar", view.search, view.actorBox, orderButton(view),
@@ -217,7 +217,7 @@ function showTraceCounts(view, counts) {
 // ---- the list ----
 
 function addTraceList(view) {
-  const list = virtualList(0, NARROW.matches ? 84 : 46, (i) => traceRow(view, i), { role: "list", "aria-label": "Traces", tabindex: "0" });
+  const list = virtualList(0, NARROW.matches ? 84 : 46, (i) => traceRow(view, i), { role: "list", label: "Traces", tabindex: "0" });
   if (view.list) view.list.replaceWith(list);
   else view.body.prepend(list);
   view.list = list;

@@ -10,7 +10,7 @@ function trendPanel() {
   const { metrics, trend, groups } = store.index;
   if (!metrics?.tables.length) return null;
   return h("section.card.perf", { "aria-labelledby": "perf" }, h("h2", { id: "perf" }, "Performance"),
-    metrics.alerts.length ? h("ul.alerts", { "aria-label": "Alerts" }, metrics.alerts.map((text) => h("li.norun", h("b", "▲ Alert"), " ", text))) : null,
+    metrics.alerts.length ? h("ul.alerts", { label: "Alerts" }, metrics.alerts.map((text) => h("li.norun", h("b", "▲ Alert"), " ", text))) : null,
     trend && trend.notes.map((text) => h("p.warn", { dir: "auto" }, text)),
     h("div.perf-parts", trend && runsChart(trend, groups), metrics.tables.map(figuresTable), metrics.both && bothSides(metrics.both)));
 }
@@ -53,7 +53,7 @@ function bothSides(both) {
         h("td.num", millis(recorded)), h("td.num", millis(replayed)))))));
 }
 
-const timeMeter = (share) => svg("svg", { class: "meter", viewBox: "0 0 100 3", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100 * share, height: 3 }));
+const timeMeter = (share) => svg("svg", { class: "meter", viewBox: "0 0 100 3", preserveAspectRatio: "none", mute: true }, svg("rect", { width: 100 * share, height: 3 }));
 
 // ---- runs ----
 
@@ -72,8 +72,8 @@ function runsChart(trend, groups) {
   const { runs } = trend;
   const told = h("p.told", null);
   const mark = svg("rect", { class: "chosen", width: RUN_WIDE, height: RUN_BARS + RUN_LINE + 6 });
-  const chart = h("div.chart", { tabindex: 0, role: "slider", "aria-label": "Run", "aria-valuemin": 1, "aria-valuemax": runs.length },
-    svg("svg", { viewBox: `0 0 ${runs.length * RUN_WIDE} ${RUN_BARS + RUN_LINE + 6}`, preserveAspectRatio: "none", "aria-hidden": "true" }, mark, runBars(runs, groups), runLine(runs)));
+  const chart = h("div.chart", { tabindex: 0, role: "slider", label: "Run", "aria-valuemin": 1, "aria-valuemax": runs.length },
+    svg("svg", { viewBox: `0 0 ${runs.length * RUN_WIDE} ${RUN_BARS + RUN_LINE + 6}`, preserveAspectRatio: "none", mute: true }, mark, runBars(runs, groups), runLine(runs)));
   const show = (at) => {
     const now = Math.max(0, Math.min(runs.length - 1, at));
     told.replaceChildren(visible(runTold(runs[now], groups)), now === runs.length - 1 ? " · this run" : "");
@@ -94,7 +94,7 @@ function runsChart(trend, groups) {
   show(runs.length - 1);
   return h("div.runs", h("p.dim", plural(runs.length, "run"), trend.left ? ", " + number(trend.left) + " earlier ones not drawn" : "", ": sessions by result, and the mean time of a turn"),
     h("p.legend", groups.map(({ slug, name }) => h("span", { class: slug }, signOf(slug), " ", name))),
-    chart, h("p.ends.dim", { "aria-hidden": "true" }, h("span", runTime(runs[0].at)), h("span", runTime(runs.at(-1).at) + " UTC")), told, onOpening("Runs as a table", () => runsTable(runs, groups)));
+    chart, h("p.ends.dim", { mute: true }, h("span", runTime(runs[0].at)), h("span", runTime(runs.at(-1).at) + " UTC")), told, onOpening("Runs as a table", () => runsTable(runs, groups)));
 }
 
 function runBars(runs, groups) {

@@ -14,8 +14,8 @@ function isUnified() {
 function turnPanel(row, turn, now) {
   const panel = { row, turn, id: `${now.id}-${turn.turn}`, sides: sidesOf(turn) };
   const prints = new Map(turn.divergences.map((found) => [found.path, found.fingerprint]));
-  panel.at = (path) => prints.get(path) && h("a.mark", { href: `#${panel.id}-d-${prints.get(path)}`, "aria-label": "to this difference" }, "≠");
-  const element = h("section.panel", { id: panel.id, "aria-label": "Turn " + turn.turn, tabindex: "-1" });
+  panel.at = (path) => prints.get(path) && h("a.mark", { href: `#${panel.id}-d-${prints.get(path)}`, label: "to this difference" }, "≠");
+  const element = h("section.panel", { id: panel.id, label: "Turn " + turn.turn, tabindex: "-1" });
   const paint = () => { element.replaceChildren(); append(element, panelParts(panel, paint)); };
   repaint = () => { if (element.isConnected) paint(); };
   paint();
@@ -66,7 +66,7 @@ function sidesChoice(paint) {
     paint();
     panel.querySelector('.segments [aria-pressed="true"]').focus();
   } } }, words);
-  return h("div.segments", { role: "group", "aria-label": "How the sides are shown" }, pick("two", "Side by side"), pick("one", "Unified"));
+  return h("div.segments", { role: "group", label: "How the sides are shown" }, pick("two", "Side by side"), pick("one", "Unified"));
 }
 
 // ---- differences ----
@@ -213,7 +213,7 @@ function callItem(panel, call, position) {
   const [sign, words, slug] = callState(panel, call);
   const id = `${panel.id}-c${position}`;
   const agent = call.replayed?.agent || call.recorded?.agent;
-  const head = [h("span.sign", { class: slug, "aria-hidden": "true" }, sign), code(callName(call), { class: "label" }), agent && dim("by ", bdi(agent)),
+  const head = [h("span.sign", { class: slug, mute: true }, sign), code(callName(call), { class: "label" }), agent && dim("by ", bdi(agent)),
     h("span.state", { class: slug }, words), code(preview(call), { class: "preview dim" }), call.replayed && answerWords(call), dim(call.reads ? "read" : "write")];
   // Of many calls those beyond the first are drawn as they are opened.
   const early = position <= 20;
@@ -221,7 +221,7 @@ function callItem(panel, call, position) {
   const details = h("details", { open: early && (slug === "fail" || slug === "review") }, h("summary", head));
   if (early) draw();
   else details.addEventListener("toggle", draw, { once: true });
-  return h("li.call-item", { id, class: slug, tabindex: "-1" }, details, h("a.anchor", { href: "#" + id, "aria-label": `Link to call ${position}` }, "#"));
+  return h("li.call-item", { id, class: slug, tabindex: "-1" }, details, h("a.anchor", { href: "#" + id, label: `Link to call ${position}` }, "#"));
 }
 
 // The arguments, while they are folded.
@@ -265,7 +265,7 @@ function requestItem(request) {
   const isModel = request.flags?.includes("model");
   const bad = flags.includes("unrecorded");
   const from = request.from_turn !== undefined ? `, turn ${request.from_turn}` : "";
-  const head = [h("span.sign", { class: bad ? "fail" : "ok", "aria-hidden": "true" }, bad ? "✕" : "✓"), code(`${request.method} ${request.address.replace(/^https:\/\//, "")}`, { class: "label" }),
+  const head = [h("span.sign", { class: bad ? "fail" : "ok", mute: true }, bad ? "✕" : "✓"), code(`${request.method} ${request.address.replace(/^https:\/\//, "")}`, { class: "label" }),
     dim(isModel ? "model call" : "request", isModel && request.asked?.model ? " · " + request.asked.model : ""),
     h("span.answer", flags.map((flag) => h("b", flag)), " answered by ", request.source === "live" ? "its server, live" : ANSWERS[request.source] || request.source, from)];
   const body = [explained([request.explanation, request.hint].filter(Boolean).join("\n")), request.asked && askedPart(request), request.answer && answerPart(request)];
