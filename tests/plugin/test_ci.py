@@ -81,13 +81,13 @@ def test_a_page_without_room_is_left_as_it_is(project: Project, page: Path) -> N
     assert page.stat().st_size == 1_040_000
 
 
-def test_annotations_that_cannot_be_made_cost_a_run_nothing(project: Project, page: Path) -> None:
-    (project.path / "conftest.py").write_text(
-        "import pytest_statebase.report.ci.annotations as annotations\n"
-        "def broken(*_):\n"
-        "    raise TypeError('no \\ud83d today\\n::error::x')\n"
-        "annotations.annotation_lines = broken\n"
-    )
+def test_annotations_that_cannot_be_made_cost_a_run_nothing(
+    project: Project, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise TypeError("no \ud83d today\n::error::x")
+
+    monkeypatch.setattr("pytest_statebase.report.ci.annotations.annotation_lines", broken)
     result = project.run()
     assert result.ret == 0
     assert r"statebase: failures could not be annotated: no \ud83d today" in result.outlines
