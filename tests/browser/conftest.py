@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
 # The report's rows are made in one place.
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "report"))
-
-
-from pages import missing
+from pages import Opened, missing
 
 
 @pytest.fixture(scope="module")
@@ -42,38 +40,6 @@ def axe() -> str:
     if not path:
         missing("STATEBASE_AXE names no `axe.min.js`")
     return Path(path).read_text(encoding="utf-8")
-
-
-class Opened:
-    """A page with everything that it asked for and complained of."""
-
-    def __init__(self, browser: Browser, path: Path, **options: Any) -> None:
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.context = browser.new_context(**options)
-        self.context.route("**/*", self._route)
-        self.context.set_default_timeout(10_000)
-        self.page: Page = self.context.new_page()
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
-        self.own = path.as_uri()
-        self.scripted = options.get("java_script_enabled", True)
-        self.open("")
-
-    def open(self, address: str) -> None:
-        """Go to a place on the page, in a fresh document; what its script draws is there afterwards."""
-        self.page.goto("about:blank")
-        self.page.goto(self.own + address)
-        if self.scripted:
-            self.page.locator("#app > *").first.wait_for()
-
-    def _route(self, route: Any) -> None:
-        if route.request.url == self.own or "report-assets/" in route.request.url:
-            route.continue_()
-        else:
-            self.requests.append(route.request.url)
-            route.abort()
 
 
 @pytest.fixture

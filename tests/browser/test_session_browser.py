@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pages import Opened
 from report_data import (
     MARKUP,
     UNSEEN,
@@ -570,8 +571,6 @@ def test_long_sessions_scroll_in_their_own_box(opened: Any, count: int) -> None:
 
 
 def test_the_command_and_the_test_really_run(browser: Any, pytester: pytest.Pytester) -> None:
-    from conftest import Opened
-
     project = Project(pytester)
     project.cassette()
     made = project.run("--statebase-report=report.html")

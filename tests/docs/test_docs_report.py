@@ -12,7 +12,7 @@ import pytest
 import pytest_statebase
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = sorted((Path(pytest_statebase.__file__).parent / "report" / "templates" / "app").glob("*.js"))
+SCRIPTS = sorted((Path(pytest_statebase.__file__).parent / "report" / "page" / "templates" / "app").glob("*.js"))
 ADDED = re.compile(r'^ *keys\.add\(("[^"\n]+"), ("[^"\n]+"), .+?(?:, "(\w+)")?\);$', re.MULTILINE)
 SIGNS = {
     "ArrowLeft": "←",
@@ -31,7 +31,7 @@ def test_every_key_is_in_the_table() -> None:
     for keys, words, view in ADDED.findall(text):
         names = ", ".join(f"`{SIGNS.get(key, key)}`" for key in json.loads(keys).split(" "))
         there.add((view or "everywhere", names, json.loads(words)))
-    assert len(there) == text.count("keys.add("), "each is added in one line"
+    assert len(there) == text.count("keys.add(") > 0, "each is added in one line"
     assert documented() == there
 
 
