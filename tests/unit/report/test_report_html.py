@@ -99,7 +99,7 @@ class Page(HTMLParser):
 
 @pytest.mark.parametrize("rows", [[hostile()], [*all_rows(), hostile()]])
 def test_nothing_recorded_becomes_markup(rows: list[Row]) -> None:
-    """R01: parsed as HTML, the page has no element or attribute that came from data."""
+    """Parsed as HTML, the page has no element or attribute that came from data."""
     page = Page(render_html(Run(rows, {**RUN, "agent": MARKUP, "warnings": [MARKUP]})))
     assert set(page.elements) <= set(ELEMENTS.split())
     assert {name for name, _ in page.attributes} <= set(ATTRIBUTES.split())
@@ -126,7 +126,7 @@ def test_the_page_asks_nobody_for_anything() -> None:
 
 
 def test_odd_values_do_not_lose_the_page(tmp_path: Path) -> None:
-    """R02: written, valid UTF-8, what cannot be seen shown escaped, a raising repr as a placeholder."""
+    """Written, valid UTF-8, what cannot be seen shown escaped, a raising repr as a placeholder."""
     path = tmp_path / "new" / "report.html"
     write_html(path, Run([hostile()], RUN))
     text = path.read_bytes().decode("utf-8")
