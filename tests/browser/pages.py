@@ -28,6 +28,15 @@ def anchor(name: str) -> str:
     return next(at for at, one in zip(anchors_of(rows), rows, strict=True) if f"/{name}." in one["cassette"])
 
 
+def until(page: Page, expression: str, arg: Any = None) -> None:
+    """Wait ten seconds for it to hold. The page lets no text become code, which Page.wait_for_function needs."""
+    for _ in range(200):
+        if page.evaluate(expression, arg):
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"did not become true: {expression}")
+
+
 _FOUND = """async (within) => (await axe.run(within, {resultTypes: ['violations']})).violations.flatMap(
     found => found.nodes.map(node => `${found.id}: ${node.target} ${node.failureSummary}`))"""
 

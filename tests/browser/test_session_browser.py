@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pages import Opened
+from pages import Opened, until
 from report_data import (
     MARKUP,
     UNSEEN,
@@ -148,7 +148,7 @@ def test_the_mouse_scrubs(session: Any) -> None:
     assert step_of(page) == "Turn 1 · User: Where is my order 1047?"
     for step in (4, 8, 11):
         page.mouse.move(*middle(page, step))
-        page.wait_for_function("n => document.querySelector('.track').getAttribute('aria-valuenow') == n", arg=step + 1)
+        until(page, "n => document.querySelector('.track').getAttribute('aria-valuenow') == n", arg=step + 1)
     page.mouse.up()
     page.mouse.move(*middle(page, 2))
     page.locator(".state-here.peek").wait_for()
@@ -308,7 +308,7 @@ def test_a_version_is_forked_with_a_command_and_a_test(session: Any) -> None:
     page.locator("dialog", has_text="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == fork_texts(page)[0]
     dialog.get_by_role("button", name="Copy test").click()
-    page.wait_for_function("text => navigator.clipboard.readText().then(found => found === text)", arg=TEST_AT_2)
+    until(page, "text => navigator.clipboard.readText().then(found => found === text)", arg=TEST_AT_2)
     page.keyboard.press("Escape")
     page.locator("dialog").wait_for(state="detached")
     assert hash_of(page).startswith(f"#{session.id}"), "Escape closed the dialog, not the page"
@@ -451,7 +451,7 @@ def test_the_next_failure_is_one_key_away(opened: Any) -> None:
     made.open(f"#{ids[0]}")
     for key, address in [("j", f"#{ids[2]}-2"), ("j", f"#{ids[3]}"), ("j", f"#{ids[3]}"), ("k", f"#{ids[2]}-2")]:
         page.keyboard.press(key)
-        page.wait_for_function("hash => location.hash === hash", arg=address)
+        until(page, "hash => location.hash === hash", arg=address)
         page.locator("h1", has_text=rows[ids.index(address[1:13])]["cassette"][9:12]).wait_for()
     assert step_of(page) == "Turn 2 · User: Please refund it."
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import anchor
+from pages import anchor, until
 from report_data import RUN, all_rows, clean, row
 
 from pytest_statebase.report.page.html import write_html
@@ -18,7 +18,7 @@ ADDRESS = "location.hash"
 
 
 def went(page: Any, address: str) -> None:
-    page.wait_for_function("([hash]) => location.hash === hash && document.title", arg=[address])
+    until(page, "([hash]) => location.hash === hash && document.title", arg=[address])
 
 
 def test_the_bar_leads_to_every_view_and_tells_the_run(opened: Any) -> None:
@@ -90,7 +90,7 @@ def test_the_focus_and_the_title_follow(opened: Any) -> None:
     page = opened(all_rows()).page
     assert page.evaluate("document.activeElement === document.body"), "a page that opens takes nothing"
     page.evaluate(f"location.hash = '#{anchor('refund')}'")
-    page.wait_for_function(HEADING)
+    until(page, HEADING)
     assert "refund" in page.title()
     assert page.evaluate("scrollY") == 0
 
@@ -108,9 +108,9 @@ def test_going_back_leads_to_where_one_was(opened: Any) -> None:
     top = page.evaluate(f"{seen}.getBoundingClientRect().top")
     page.evaluate(f"{seen}.focus({{preventScroll: true}})")
     page.keyboard.press("Enter")
-    page.wait_for_function(HEADING)
+    until(page, HEADING)
     page.go_back()
-    page.wait_for_function("(href) => document.activeElement.getAttribute('href') === href", arg=chosen)
+    until(page, "(href) => document.activeElement.getAttribute('href') === href", arg=chosen)
     assert abs(page.evaluate("document.activeElement.getBoundingClientRect().top") - top) < 3
 
 

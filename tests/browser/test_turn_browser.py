@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml  # type: ignore[import-untyped]
+from pages import until
 from report_data import (
     FIRST,
     LOOKUP,
@@ -464,7 +465,7 @@ def test_a_value_that_only_looks_cut_is_shown_as_it_is(opened: Any) -> None:
 def copied(panel: Any, button: Any) -> str:
     panel.page.evaluate(COPIED)
     button.click()
-    panel.page.wait_for_function("copied.length === 1")
+    until(panel.page, "copied.length === 1")
     return str(panel.page.evaluate("copied[0]"))
 
 
