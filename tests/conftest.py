@@ -24,3 +24,11 @@ def unheard() -> Iterator[None]:
     kept = {name: os.environ.pop(name) for name in names if name in os.environ}
     yield
     os.environ.update(kept)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_children() -> Iterator[None]:
+    """Runs of pytest inside tests go without two plugins that import more than all of ours, and that they do not need."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTEST_ADDOPTS", "-p no:langsmith_plugin -p no:hypothesispytest")
+        yield
