@@ -227,11 +227,18 @@ class _Page:
         return Part("Turns and calls", lines, is_folded=True)
 
     def _warnings(self) -> Iterator[Part]:
-        told = [*self.made.run.get("warnings", ()), *(warning for row in self.rows for warning in row["warnings"])]
-        found = list(dict.fromkeys(map(str, told)))
+        found: dict[str, list[Row]] = {str(warning): [] for warning in self.made.run.get("warnings", ())}
+        for row in self.rows:
+            for warning in row["warnings"]:
+                found.setdefault(str(warning), []).append(row)
         if found:
-            items = (f"- {code(warning, 400)}" for warning in found)
+            items = (f"- {code(warning, 400)}{self._warned(rows)}" for warning, rows in found.items())
             yield Part(plural(len(found), "warning"), (), items, len(found), "warnings", 50, is_folded=True)
+
+    def _warned(self, rows: list[Row]) -> str:
+        """In which sessions; nothing where the whole run is warned."""
+        more = len(rows) - 1
+        return f" in {self._place(rows[0])}" + (f" and {plural(more, 'more session')}" if more else "") if rows else ""
 
     def details(self) -> Part:
         """Every difference of a turn for each reason."""

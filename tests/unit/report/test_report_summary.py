@@ -247,6 +247,20 @@ def test_a_base_that_lacks_results_is_said_beside_what_is_new() -> None:
     assert build_view(made, anchors_of(rows)).warnings == [doubt]
 
 
+def test_a_warning_of_sessions_names_them_and_one_of_the_run_does_not() -> None:
+    rows = many(3)
+    rows[0]["warnings"] = rows[2]["warnings"] = ["an answer was never asked for"]
+    rows[1]["warnings"] = ["no seal"]
+    text = render_comment(Run(rows, {**RUN, "warnings": ["cut off"]}))
+    assert "<summary>3 warnings</summary>" in text
+    told = [line for line in text.splitlines() if line.startswith(("- `cut off`", "- `an answer", "- `no seal`"))]
+    assert told == [
+        "- `cut off`",
+        "- `an answer was never asked for` in `refund-0::turn-2` and 1 more session",
+        "- `no seal` in `refund-1::turn-2`",
+    ]
+
+
 def stopped(name: str) -> Row:
     path = f"fixtures/{name}.session.yaml"
     found = error_row(path, "version 0", "did not finish: the run was stopped", nodeid=f"{path}::version-0")
