@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from . import hookspecs
-from .plugin_settings import SUFFIX, Settings, add_options, settings_of
+from .plugin_settings import SUFFIX, Settings, add_options, asks_for_outputs, settings_of
 
 if TYPE_CHECKING:
     from .plugin_marker import Replayer
@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
         settings = settings_of(config)
         if config.args_source is not pytest.Config.ArgsSource.ARGS:
             config.args = [str(path) for path in _existing(settings)]
-    if config.getoption("statebase_replay") or config.getoption("numprocesses", None):
+    if config.getoption("statebase_replay") or config.getoption("numprocesses", None) or asks_for_outputs(config):
         # Under pytest-xdist the controller collects nothing itself, and must not miss what its workers send.
         _watch(config)
 
@@ -56,12 +56,15 @@ def _existing(settings: Settings) -> tuple[Path, ...]:
     return settings.cassettes
 
 
-def _watch(config: pytest.Config) -> None:
-    """Gather results from now on."""
+def _watch(config: pytest.Config, session: pytest.Session | None = None) -> None:
+    """Gather results from now on. session: what is to run is known already."""
     if not config.pluginmanager.has_plugin(RESULTS):
         from .plugin_results import Results
 
-        config.pluginmanager.register(Results(config, settings_of(config)), RESULTS)
+        results = Results(config, settings_of(config))
+        config.pluginmanager.register(results, RESULTS)
+        if session is not None:
+            results.pytest_collection_finish(session)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -136,7 +139,7 @@ def statebase_agent(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture
 def statebase_replay(request: pytest.FixtureRequest) -> Iterator[Replayer]:
     """Replays the session that the test's marker names; see `Replayer`."""
-    _watch(request.config)
+    _watch(request.config, request.session)
     from .plugin_marker import Replayer
 
     replayer = Replayer(request)

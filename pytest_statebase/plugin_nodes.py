@@ -59,13 +59,17 @@ class CassetteFile(pytest.Module):
         except StatebaseError as error:
             yield CassetteItem.make(self, "unreadable", error=error)
             return
-        settings = settings_of(self.config)
-        names: set[str] = set()
-        for spec in specs_of(cassette, settings):
-            for agent in settings.agents or (None,):
-                name = spec.fork.slug + (f"-{_safe(agent)}" if agent and len(settings.agents) > 1 else "")
-                name = _unique(name, names)
-                yield CassetteItem.make(self, name, cassette=cassette, spec=spec, agent=agent)
+        for name, spec, agent in named_replays(cassette, settings_of(self.config)):
+            yield CassetteItem.make(self, name, cassette=cassette, spec=spec, agent=agent)
+
+
+def named_replays(cassette: Cassette, settings: Settings) -> Iterator[tuple[str, ReplaySpec, str | None]]:
+    """The replays that a run makes of a cassette: the item's name, what is replayed, and the option's agent."""
+    names: set[str] = set()
+    for spec in specs_of(cassette, settings):
+        for agent in settings.agents or (None,):
+            name = spec.fork.slug + (f"-{_safe(agent)}" if agent and len(settings.agents) > 1 else "")
+            yield _unique(name, names), spec, agent
 
 
 def specs_of(cassette: Cassette, settings: Settings) -> list[ReplaySpec]:
@@ -149,8 +153,8 @@ class CassetteItem(pytest.Function):
         return ExceptionChainRepr([(ReprTraceback([entry], None, style="native"), crash, None)])
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where the item comes from: its plan."""
-        return self.path, None, self.name
+        """Where the item comes from: its plan. A line, because pytest wants one where an item is skipped."""
+        return self.path, 0, self.name
 
     def agent_name(self) -> str | None:
         """The agent of the command line or ini, where one is named there."""
@@ -164,11 +168,11 @@ def keep_result(item: pytest.Item, result: Any, cassette: Cassette) -> dict[str,
     reads = [name for name, rules in cassette.plan.tools.items() if rules.reads]
     settings = settings_of(item.config)
     row = result_to_row(result, nodeid=item.nodeid, reads=reads)
-    row["cassette"] = _relative(row["cassette"], settings.rootdir)
+    row["cassette"] = relative_to(row["cassette"], settings.rootdir)
     if result.agent in settings.agents:
         row["agent_given"] = True
     for known in row.get("known", ()):
-        known["where"] = _relative(known["where"], settings.rootdir)
+        known["where"] = relative_to(known["where"], settings.rootdir)
     if settings.accept:
         from .plugin_accept import OFFER, offer_of
 
@@ -189,22 +193,25 @@ def keep_error(item: pytest.Item, error: StatebaseError) -> dict[str, Any]:
     """Keep a replay that could not begin as a row."""
     from .report.results import error_row
 
-    rootdir = settings_of(item.config).rootdir
-    cassette = getattr(item, "cassette", None)
-    spec = getattr(item, "spec", None)
-    row = error_row(
-        _relative(str(item.path), rootdir),
-        str(spec.fork) if spec else "",
-        str(error),
-        nodeid=item.nodeid,
-        session=(cassette.plan.session or "") if cassette else "",
-        agent=item.agent_name() if isinstance(item, CassetteItem) else None,
-    )
+    cassette, spec = getattr(item, "cassette", None), getattr(item, "spec", None)
+    agent = item.agent_name() if isinstance(item, CassetteItem) else None
+    fork = str(spec.fork) if spec else ""
+    facts = facts_of(cassette) if cassette else {}
+    facts.pop("gate", None)
+    path = relative_to(str(item.path), settings_of(item.config).rootdir)
+    row = error_row(path, fork, str(error), nodeid=item.nodeid, agent=agent, **facts)
     item.stash.setdefault(ROWS, []).append(row)
     return row
 
 
-def _relative(path: str, rootdir: Path) -> str:
+def facts_of(cassette: Cassette) -> dict[str, Any]:
+    """What a row says of a replay that did not begin: what is in the plan."""
+    plan = cassette.plan
+    return {"session": plan.session or "", "owner": plan.owner, "title": plan.title, "gate": plan.gate}
+
+
+def relative_to(path: str, rootdir: Path) -> str:
+    """A path as rows name it: from the root of the project on, where it is below it."""
     try:
         return Path(path).relative_to(rootdir).as_posix()
     except ValueError:

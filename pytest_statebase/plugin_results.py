@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .plugin_ci import commands, write_job_summary
+from .plugin_outcomes import NOT_RUN, Outcomes, failure_text, marked_of, replays_something, row_without_replay
 from .plugin_settings import BUDGET, ROWS, SUFFIX, Settings
 from .report.ci.joblog import printable
 
@@ -21,10 +22,25 @@ if TYPE_CHECKING:
     from .report.runs import Run
 
 _ATTRIBUTE = "statebase_rows"
+_MARKED = "statebase_marked"
+_TEARDOWN = "statebase_teardown"
 _LEFT_OVER = "statebase_left_over"
+_DESELECTED = "statebase_deselected"
 STALE = "statebase_stale"
 """On the report of an item that failed because its prompts moved, and for nothing else."""
 _ACCEPTED = (".accepted.yaml", ".accepted.http.yaml")
+_CHOOSING = (
+    "keyword",
+    "markexpr",
+    "deselect",
+    "lf",
+    "stepwise",
+    "ignore",
+    "ignore_glob",
+    "statebase_fork",
+    "statebase_until",
+)
+"""Options with which a run is of less than all."""
 
 
 class Results:
@@ -46,6 +62,10 @@ class Results:
         self.offers: dict[str, list[dict[str, Any]]] = {}
         """What is to be accepted, by item."""
         self.accepted: list[tuple[str, str]] = []
+        self.outcomes = Outcomes(config)
+        self._marked: str | None = None
+        """What a worker has yet to say of its tests that replay."""
+        self._deselected = False
         self.left_over: dict[str, None] = {}
         """What threads tried that replays of workers left behind."""
         self._announced = False
@@ -56,46 +76,75 @@ class Results:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         report = yield
-        if call.when != "setup" or report.failed:
-            rows = item.stash.get(ROWS, None)
-            if rows:
-                if report.failed and call.when == "call" and call.excinfo is not None:
-                    _fail(rows, call.excinfo)
-                self._tell_junit(item, rows)
-                # One string of ASCII JSON: what crosses pytest-xdist's wire must not be more.
-                setattr(report, _ATTRIBUTE, json.dumps(rows))
-                del item.stash[ROWS]
-                if report.failed and call.when == "call" and _are_stale(rows):
-                    setattr(report, STALE, True)
+        if self._marked is not None:
+            setattr(report, _MARKED, self._marked)
+            self._marked = None
+        if report.failed and call.when != "teardown":
+            self._keep_failure(item, call)
+        elif report.failed and replays_something(item):
+            setattr(report, _TEARDOWN, _first_line(call))
+        rows = item.stash.get(ROWS, None) if call.when != "setup" or report.failed else None
+        if rows:
+            self._tell_junit(item, rows)
+            # One string of ASCII JSON: what crosses pytest-xdist's wire must not be more.
+            setattr(report, _ATTRIBUTE, json.dumps(rows))
+            del item.stash[ROWS]
+            if report.failed and call.when == "call" and _are_stale(rows):
+                setattr(report, STALE, True)
         return report
+
+    def _keep_failure(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+        """What failed an item stands in its rows, and in one of its own where it made no replay."""
+        rows = item.stash.get(ROWS, None)
+        if rows:
+            _fail(rows, _first_line(call))
+        elif replays_something(item):
+            marked = marked_of([item]).get(item.nodeid)
+            item.stash[ROWS] = [row_without_replay(self.config, item.nodeid, failure_text(item, call), marked=marked)]
 
     def _tell_junit(self, item: pytest.Item, rows: list[dict[str, Any]]) -> None:
         """What JUnit's XML says of an item besides its failure: it is read off the last report of the item."""
-        if not self.config.getoption("xmlpath", None):
+        path = self.config.getoption("xmlpath", None)
+        if not path:
             return
-        from .report.ci.junit import links_of, properties_of
+        from .report.ci.junit import links_of, page_from, properties_of
 
         outputs = self.settings.outputs
-        where = outputs.url or (_shown(outputs.report, self.config.invocation_params.dir) if outputs.report else "")
         others = [one for one in item.user_properties if not one[0].startswith("statebase_")]
-        links = zip(rows, links_of(rows, where), strict=True)
-        item.user_properties[:] = [*others, *(one for row, link in links for one in properties_of(row, link))]
+        links = links_of(rows, page_from(self.config.invocation_params.dir / path, outputs.url, outputs.report))
+        told = (one for row, link in zip(rows, links, strict=True) for one in properties_of(row, link))
+        item.user_properties[:] = [*others, *told]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        text = report.__dict__.pop(_ATTRIBUTE, None) if not self.is_worker else None
+        if self.is_worker:
+            return
+        self.outcomes.marked |= json.loads(report.__dict__.pop(_MARKED, "{}"))
+        self.outcomes.note(report)
+        text = report.__dict__.pop(_ATTRIBUTE, None)
         if text is not None:
             # A rerun's rows take the place of the first run's.
             rows = json.loads(text)
             self.offers[report.nodeid] = [row.pop("accept") for row in rows if "accept" in row]
             self.rows[report.nodeid] = rows
+        failure = report.__dict__.pop(_TEARDOWN, None)
+        if failure is not None:
+            _fail(self.rows.get(report.nodeid, []), failure)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Moved prompts are one line of the summary, not a failure each; the run's exit code tells of them."""
         return ("stale", "S", "STALE") if getattr(report, STALE, False) else None
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        if not self.is_worker:
+        """Take in what is to run. It is asked again where a run turns out to replay when it is on its way."""
+        marked = marked_of(session.items)
+        if self.is_worker:
+            self._marked = json.dumps(marked) if marked else None
+        else:
+            self.outcomes.marked |= marked
             self._collected(item.nodeid for item in session.items)
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        self._deselected = self._deselected or bool(items)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
@@ -113,7 +162,9 @@ class Results:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
         """A worker is done, and hands over what its items cannot."""
-        self.left_over |= dict.fromkeys(getattr(node, "workeroutput", {}).get(_LEFT_OVER, ()))
+        told = getattr(node, "workeroutput", {})
+        self.left_over |= dict.fromkeys(told.get(_LEFT_OVER, ()))
+        self._deselected = self._deselected or told.get(_DESELECTED, False)
 
     def _collected(self, ids: Any) -> None:
         for nodeid in ids:
@@ -134,25 +185,20 @@ class Results:
                 terminal.write_line(line)
 
     def ordered(self) -> list[dict[str, Any]]:
-        """Every row in the order of collection, with one for each cassette that did not finish."""
-        from .report.results import error_row
-
-        rows = dict(self.rows)
-        for nodeid in self.collected:
-            path, _, name = nodeid.rpartition("::")
-            if path.endswith(SUFFIX) and nodeid not in rows:
-                message = self.stuck or "the run was stopped or its worker crashed before it was judged"
-                message = f"did not finish: {message}"
-                row = error_row(path, name.replace("-", " "), message, nodeid=nodeid)
-                rows[nodeid] = [{**row, "unfinished": True}]
+        """Every row in the order of collection, with one for each item that did not finish."""
+        missing = [nodeid for nodeid in self.collected if nodeid not in self.rows]
+        unfinished = self.outcomes.unfinished(missing, self.stuck or NOT_RUN)
+        rows = {**self.rows, **{row["nodeid"]: [row] for row in unfinished}}
         found = sorted(rows, key=lambda nodeid: self.collected.get(nodeid, len(self.collected)))
         return [row for nodeid in found for row in rows[nodeid]]
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.is_worker:
-            self.config.workeroutput[_LEFT_OVER] = list(self._left_over(last=True))  # type: ignore[attr-defined]
-        if self.is_worker or self.config.getoption("collectonly") or not (self.rows or self._stopped(session)):
+            told = {_LEFT_OVER: list(self._left_over(last=True)), _DESELECTED: self._deselected}
+            self.config.workeroutput.update(told)  # type: ignore[attr-defined]
+        is_of_replays = self.rows or self.outcomes.skipped or self._stopped(session)
+        if self.is_worker or self.config.getoption("collectonly") or not is_of_replays:
             return
         self._accept()
         self._write(self.ordered())
@@ -199,20 +245,27 @@ class Results:
         whole = not narrow and all(row["outcome"] != "error" for row in rows)
         orphans = [] if narrow or not self.settings.replaying else self._orphans()
         told = [*self._left_over(), *run_notes(rows, whole=whole), *upkeep_warnings(rows, whole=whole), *orphans]
+        told += self.outcomes.notes()
         clean: list[str] = without_secrets(told)
         return clean
 
     def _is_narrow(self) -> bool:
         """Whether what is replayed was chosen, so that nothing can be said of the rest."""
-        chosen = ("keyword", "markexpr", "deselect", "lf", "statebase_fork", "statebase_until")
-        return any(self.config.getoption(name, None) for name in chosen) or self._is_part()
+        chosen = any(self.config.getoption(name, None) for name in _CHOOSING)
+        return chosen or self._deselected or bool(self.outcomes.skipped) or self._is_part()
 
     def _is_part(self) -> bool:
-        """Whether the command line names less than all cassettes."""
+        """Whether the command line names less than all cassettes, or less than all tests."""
         named = [self.config.invocation_params.dir / argument.partition("::")[0] for argument in self.config.args]
         if any(path.name.endswith(SUFFIX) for path in named):
             return True
-        roots = self.settings.cassettes if self.settings.replaying else ()
+        if self.settings.replaying:
+            roots = self.settings.cassettes
+        elif self.config.args_source is pytest.Config.ArgsSource.ARGS:
+            paths = self.config.getini("testpaths")
+            roots = tuple(self.config.rootpath / path for path in paths) or (self.config.rootpath,)
+        else:
+            return False
         return not all(any(root.is_relative_to(path) for path in named) for root in roots)
 
     def _left_over(self, *, last: bool = False) -> dict[str, None]:
@@ -233,7 +286,8 @@ class Results:
 
     def _stopped(self, session: pytest.Session) -> bool:
         """Something was to be replayed and nothing was: the report says so instead of staying the old one."""
-        return any(SUFFIX + "::" in nodeid for nodeid in self.collected) and session.exitstatus in (1, 2)
+        is_ours = any(SUFFIX + "::" in nodeid or nodeid in self.outcomes.marked for nodeid in self.collected)
+        return is_ours and session.exitstatus in (1, 2)
 
     def run(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
         """What is known of the run as a whole."""
@@ -258,7 +312,7 @@ class Results:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         self._left_over(last=True)
-        if not self.is_worker and (self.rows or self.failures):
+        if not self.is_worker and (self.made is not None or self.failures):
             self._summarise(terminalreporter)
         self._annotate(terminalreporter)
 
@@ -296,14 +350,20 @@ def _shown(path: Path, invocation: Path) -> str:
         return str(path)
 
 
-def _fail(rows: list[dict[str, Any]], found: pytest.ExceptionInfo[BaseException]) -> None:
+def _first_line(call: pytest.CallInfo[None]) -> str:
+    """What an item failed with. When: in its teardown this is all that is known of it."""
+    assert call.excinfo is not None
+    text = call.excinfo.exconly().strip().splitlines()[0]
+    return f"pytest: {'teardown: ' if call.when == 'teardown' else ''}{text}"
+
+
+def _fail(rows: list[dict[str, Any]], failure: str) -> None:
     """What failed an item whose replays all passed, a warning that is an error say, fails them as well."""
     from .report.withoutsecrets import without_secrets
 
     if all(row["outcome"] == "passed" for row in rows):
-        failure = without_secrets(f"pytest: {found.exconly().strip().splitlines()[0]}")
         for row in rows:
-            row.update(outcome="failed", failure=failure)
+            row.update(outcome="failed", failure=without_secrets(failure))
 
 
 def _are_stale(rows: list[dict[str, Any]]) -> bool:

@@ -32,7 +32,7 @@ _BOTH = {
     "answers) or all.",
     "model": "Which model calls go live, with the tools stubbed: none (recorded, the default), those that no recording "
     "answers (auto) or all (live).",
-    "report": "Where the HTML report is written with --statebase-replay (default statebase-report.html).",
+    "report": "Where the HTML report is written (default statebase-report.html, with --statebase-replay).",
     "report-assets": "inline (default): the report is one file; external: style sheet and scripts are beside it.",
     "report-url": "Where the report will be published: links of summaries and JUnit lead there.",
     "results": "Also write the results as JSON Lines to this file.",
@@ -354,6 +354,13 @@ def _check_points(config: pytest.Config) -> None:
             raise pytest.UsageError(f"--statebase-{option}: {error}") from None
 
 
+def asks_for_outputs(config: pytest.Config) -> bool:
+    """Whether a file of results is to be written, of whatever the run replays."""
+    names = ("report", "results", "summary", "sidecar", "history")
+    given = any(config.getoption(f"statebase_{name}") for name in (*names, "base_results"))
+    return given or any(config.getini(f"statebase_{name}") for name in names[1:])
+
+
 def _both(config: pytest.Config, name: str) -> Any:
     return config.getoption(f"statebase_{name}") or config.getini(f"statebase_{name}") or None
 
@@ -415,13 +422,13 @@ def _path(config: pytest.Config, name: str) -> Path | None:
 
 
 def _outputs(config: pytest.Config, replaying: bool) -> Outputs:
-    """What the run writes. The page is written where cassettes are what is run, whatever else is asked for."""
+    """What the run writes. The page is written where cassettes are what is run, or where the option asks for it."""
     from .report.outputs import Outputs
 
     base = config.getoption("statebase_base_results")
     report = _path(config, "report") or config.invocation_params.dir / DEFAULT_REPORT
     return Outputs(
-        report=report if replaying else None,
+        report=report if replaying or config.getoption("statebase_report") else None,
         assets=_choice(config, "report-assets") or "inline",  # type: ignore[arg-type]
         results=_path(config, "results"),
         summary=_path(config, "summary"),

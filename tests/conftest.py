@@ -28,7 +28,7 @@ def unheard() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_children() -> Iterator[None]:
-    """Runs of pytest inside tests go without two plugins that import more than all of ours, and that they do not need."""
+    """Runs of pytest inside tests go without two plugins that import more than all of ours and are not needed."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PYTEST_ADDOPTS", "-p no:langsmith_plugin -p no:hypothesispytest")
         yield

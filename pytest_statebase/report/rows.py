@@ -76,21 +76,30 @@ def result_to_row(result: ReplayResult, *, nodeid: str | None = None, reads: Col
 
 
 def error_row(
-    cassette: str, fork: str, message: str, *, nodeid: str | None = None, session: str = "", agent: str | None = None
+    cassette: str,
+    fork: str,
+    message: str,
+    *,
+    nodeid: str | None = None,
+    session: str = "",
+    agent: str | None = None,
+    owner: str | None = None,
+    title: str | None = None,
 ) -> Row:
     """The row of a replay that could not begin: an unreadable file, a fork point that is not there.
 
     message: the whole error text, several lines where it has them. Secrets in it are masked.
+    It blocks whatever the plan's gate is: that a session cannot be replayed is no difference to be lenient with.
     """
     row: Row = {
         "cassette": cassette,
         "session": session,
-        "title": None,
+        "title": title,
         "agent": agent,
         "fork": fork,
         "until": None,
         "mode": None,
-        "owner": None,
+        "owner": owner,
         "gate": "block",
         "outcome": "error",
         "failure": message.split("\n", 1)[0],

@@ -25,7 +25,7 @@ def write_junit(path: Path, made: Run, page: Path | None = None) -> None:
 
     page: the HTML report, to which links lead where it is not said where it will be published.
     """
-    where = made.url or ("" if page is None else Path(os.path.relpath(page, path.parent)).as_posix())
+    where = page_from(path, made.url, page)
     suite = Element("testsuite", name="statebase")
     seen: Counter[str] = Counter()
     for row, link in zip(made.rows, links_of(made.rows, where), strict=True):
@@ -81,9 +81,15 @@ def properties_of(row: Row, link: str) -> Iterator[tuple[str, str]]:
     if row["owner"]:
         yield "statebase_owner", visible(row["owner"])
     root = root_cause(row) if row["outcome"] != "passed" else None
-    yield "statebase_link", visible(link) + (f"-{root[0]['turn']}" if root else "")
+    if link:
+        yield "statebase_link", visible(link) + (f"-{root[0]['turn']}" if root else "")
+
+
+def page_from(path: Path, url: str | None, page: Path | None) -> str:
+    """Where the page is for a reader of the XML at `path`: published, or written; empty where it is neither."""
+    return url or ("" if page is None else Path(os.path.relpath(page, path.parent)).as_posix())
 
 
 def links_of(rows: Sequence[Row], where: str) -> list[str]:
-    """Where the page that is published or written at `where` has each of these replays."""
-    return [f"{where}#{anchor}" for anchor in anchors_of(rows)]
+    """Where the page that is published or written at `where` has each of these replays; empty where there is none."""
+    return [f"{where}#{anchor}" if where else "" for anchor in anchors_of(rows)]
