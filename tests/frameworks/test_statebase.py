@@ -7,6 +7,7 @@ import importlib
 import re
 import sys
 import threading
+import time
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -23,6 +24,7 @@ from statebase import StateBase
 from pytest_statebase import Cassette, Ledger, UnrecordedCall, record_session, replay
 from pytest_statebase.cassette import Plan, load_cassette, write_http, write_plan, write_record
 from pytest_statebase.compare.model import Facet, ReplayResult
+from pytest_statebase.engine.handlers import active_handlers
 from pytest_statebase.events import MemoryAdded, MemorySearched, StateRolledBack, StateUpdated, ToolCalled
 from pytest_statebase.wire.exchange import Exchange, Request, Response
 from tests import toy
@@ -203,6 +205,11 @@ class Threaded(SdkAgent):
 
 
 def test_from_a_thread_that_was_there_before() -> None:
+    # Its requests belong to a replay only where there is no other one: what earlier tests left has to end first.
+    deadline = time.monotonic() + 60
+    while active_handlers():
+        assert time.monotonic() < deadline, active_handlers()
+        time.sleep(0.01)
     thread = threading.Thread(target=Threaded.serve)
     thread.start()
     try:
