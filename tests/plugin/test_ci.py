@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -87,7 +88,8 @@ def test_annotations_that_cannot_be_made_cost_a_run_nothing(
     def broken(*_: object) -> None:
         raise TypeError("no \ud83d today\n::error::x")
 
-    monkeypatch.setattr("pytest_statebase.report.ci.annotations.annotation_lines", broken)
+    # By name, the module of an earlier run in this process would be patched.
+    monkeypatch.setattr(import_module("pytest_statebase.report.ci.annotations"), "annotation_lines", broken)
     result = project.run()
     assert result.ret == 0
     assert r"statebase: failures could not be annotated: no \ud83d today" in result.outlines
