@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -456,11 +457,34 @@ def test_the_next_failure_is_one_key_away(opened: Any) -> None:
     assert step_of(page) == "Turn 2 · User: Please refund it."
 
 
-def test_what_could_not_begin_says_why(opened: Any) -> None:
-    made = opened([broken_plan()])
-    made.open(f"#{anchors_of([broken_plan()])[0]}")
-    assert "unknown key `expcet`" in made.page.locator(".why-box").inner_text()
-    assert made.page.locator(".rail").count() == 0
+@pytest.mark.parametrize(
+    "fork", ["turn 9", "turn 1", "version 0", "version 4", "last-good", "last good", "my plan", ""]
+)
+def test_what_could_not_begin_says_why(opened: Any, fork: str) -> None:
+    made = opened([broken_plan() | {"fork": fork}, row(told())])
+    page = made.page
+    made.open(f"#{anchors_of([broken_plan() | {'fork': fork}])[0]}")
+    assert "unknown key `expcet`" in page.locator(".why-box").inner_text()
+    assert page.locator(".rail").count() == 0
+    made.open("#traces")
+    page.locator(".trace-count", has_text=re.compile(r"traces?$")).wait_for()
+    assert page.locator(".trace").count() > 0
+
+
+def test_a_coding_agent_gets_the_brief_of_a_session_in_which_no_turn_is_to_blame(opened: Any) -> None:
+    warned = row(clean()) | {"outcome": "failed", "failure": "pytest: a warning is an error"}
+    made = opened([broken_plan(), warned, row(still_failing())])
+    page = made.page
+    for at, (begin, why) in enumerate(
+        [("# The replay is `error`", "expcet"), ("# The replay is `failed`", "a warning")]
+    ):
+        made.open(f"#{anchors_of([broken_plan(), warned])[at]}")
+        page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+        page.get_by_role("button", name="Copy for a coding agent").click()
+        until(page, "begin => window.copied.startsWith(begin)", arg=begin)
+        assert why in page.evaluate("copied")
+    made.open(f"#{anchors_of([row(still_failing())])[0]}-1")
+    assert page.get_by_role("button", name="Copy for a coding agent").count() == 0, "its turn 2 has one"
 
 
 def test_keys_of_a_session_that_was_left_do_nothing(opened: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the page has ready to be copied for a coding agent: a brief for each turn that does not pass."""
+"""What the page has ready to be copied for a coding agent: a brief for each turn, or session, that does not pass."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ class Briefs:
     def added(self, shown: Mapping[str, Any], row: Row, anchor: str) -> dict[str, Any]:
         """`shown`, which is `row` as the page has it, with `brief` in the turns that do not pass.
 
-        It is in the row itself where there are no turns.
+        It is in the row itself where no turn is to blame: the replay could not begin, or did not finish.
         """
         if group_of_row(row).passes or self._left <= 0:
             return dict(shown)
         turns: Sequence[Row] = row["turns"]
-        if not turns:
+        if all(map(_is_fine, turns)):
             return {**shown, "brief": self._brief(row, None, anchor)}
         pairs = zip(shown["turns"], turns, strict=True)
         return {**shown, "turns": [self._turn(one, row, turn, anchor) for one, turn in pairs]}
 
     def _turn(self, shown: Row, row: Row, turn: Row, anchor: str) -> Row:
-        if group_of_turn(turn).passes or turn.get("beyond_until") or self._left <= 0:
+        if _is_fine(turn) or self._left <= 0:
             return shown
         return {**shown, "brief": self._brief(row, turn, anchor)}
 
@@ -45,3 +45,7 @@ class Briefs:
         text = brief(self._made, row, turn, anchor=anchor)
         self._left -= len(text)
         return text
+
+
+def _is_fine(turn: Row) -> bool:
+    return group_of_turn(turn).passes or bool(turn.get("beyond_until"))

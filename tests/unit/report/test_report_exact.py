@@ -78,6 +78,13 @@ def test_turns_that_do_not_pass_have_a_brief() -> None:
     assert "unknown key `expcet`" in broken["brief"]
 
 
+def test_a_session_in_which_no_turn_is_to_blame_has_the_brief_itself() -> None:
+    warned = row(clean()) | {"outcome": "failed", "failure": "pytest: a warning is an error"}
+    (made,) = shown([warned])
+    assert "a warning is an error" in made["brief"]
+    assert not any("brief" in turn for turn in made["turns"])
+
+
 def test_a_page_has_room_for_so_many_briefs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(briefs, "_MOST", 1)
     first, second = shown([row(still_failing()), row(unrecorded())])

@@ -52,7 +52,7 @@ function railOf(page) {
   const head = h("span.playhead");
   const glance = h("span.glance", { hidden: true });
   const track = h("div.track", { role: "slider", tabindex: "0", label: "Step of the session", "aria-valuemin": 1, "aria-valuemax": steps.length },
-    partCells(page), turnCells(page), callCells(page), versionCells(page), page.fork > 0 ? railCell(page.fork, page.fork + 1, "fork") : null, glance, head);
+    partCells(page), turnCells(page), callCells(page), versionCells(page), railCell(page.fork, page.fork + 1, "fork"), glance, head);
   track.style.setProperty("--n", steps.length);
   listenToPointer(track, page, glance);
   const box = h("div.rail", { class: page.row.versions ? null : "stateless" }, h("div.lanes", { mute: true }, h("span"), h("span", "Turns"), h("span", "Calls"), page.row.versions ? h("span", "State") : null),

@@ -68,7 +68,8 @@ function failureLinks(page) {
   keys.add("k", "failure before", () => step(-1), "session");
   const many = failingTurns().length;
   const button = (words, way) => h("button", { disabled: !many, on: { click: () => step(way) } }, words);
-  return h("div.replay-tools", many ? [button("↑ Previous failure", -1), button("↓ Next failure", 1)] : null, copyButton("Copy link", linkHere));
+  return h("div.replay-tools", many ? [button("↑ Previous failure", -1), button("↓ Next failure", 1)] : null,
+    isBadSession(page.summary) && !page.row.turns.some(isBad) && briefButton(page), copyButton("Copy link", linkHere));
 }
 
 // What others can open, where the report is known to lie somewhere.

@@ -102,7 +102,7 @@ function turnsOf(row) {
 // What a fork in the middle of a turn leaves out of it is neither its past nor replayed.
 function cutAtFork(row, steps) {
   const fork = forkAt(row, steps);
-  const cut = fork > 0 && steps[fork - 1].turn;
+  const cut = steps[fork - 1].turn;
   steps.forEach((step, at) => {
     if (at < fork) return;
     if (!step.turn) step.part = steps[at - 1].part;
@@ -111,10 +111,10 @@ function cutAtFork(row, steps) {
   return steps;
 }
 
-// The position of the first step after the fork, and after the greetings that follow it.
+// The position of the first step after the fork, and after the greetings that follow it; after the start where the fork is not there.
 function forkAt(row, steps) {
   const [kind, number] = String(row.fork).split(" ");
-  if (kind === "turn") return pastGreetings(steps, Math.max(0, steps.findIndex((step) => step.key === number)));
+  if (kind === "turn") return pastGreetings(steps, Math.max(1, steps.findIndex((step) => step.key === number)));
   const isThere = (step) => (step.kind === "version" || step.kind === "start") && step.version >= 0 && row.versions[step.version].v === +number;
   return pastGreetings(steps, Math.max(0, steps.findLastIndex(isThere)) + 1);
 }

@@ -50,7 +50,7 @@ function panelHead({ row, turn, id, sides }, paint) {
     turn.beyond_until ? chip("beyond until", "norun") : chip(turn.verdict, turn.slug),
     (turn.known || []).map((entry) => known(entry, "")), (turn.expired || []).map((entry) => known(entry, ", expired")),
     dim(turnFacts(turn).join(" · ")),
-    h("div.tools", sides.length > 1 && sidesChoice(paint), isBad(turn) && copyWhole(turn.brief ? [] : [row.nodeid, row.cassette], "Copy for a coding agent", briefText({ row, turn, id }))));
+    h("div.tools", sides.length > 1 && sidesChoice(paint), isBad(turn) && briefButton({ row, turn, id })));
 }
 
 function turnFacts(turn) {
@@ -342,9 +342,12 @@ function answerPart({ answer, flags }) {
 
 // ---- for a coding agent ----
 
-// What an agent that mends code is told of the turn.
-function briefText({ row, turn, id }) {
-  if (turn.brief) return turn.brief;
-  const told = turn.divergences.map((found) => `- ${found.facet} ${found.path}: ${found.words}`);
-  return [`${row.nodeid || row.cassette}, turn ${turn.turn}: ${turn.verdict}`, turn.reason, ...told, `In the report: #${id}`].filter(Boolean).join("\n");
+// Copies what an agent that mends code is told of a turn, or of a session in which no turn is to blame.
+function briefButton({ row, turn, id }) {
+  const name = row.nodeid || row.cassette;
+  const [brief, ...said] = turn
+    ? [turn.brief, `${name}, turn ${turn.turn}: ${turn.verdict}`, turn.reason, ...turn.divergences.map((found) => `- ${found.facet} ${found.path}: ${found.words}`)]
+    : [row.brief, `${name}: ${row.outcome}`, row.message || row.failure];
+  const short = () => [...said, `In the report: #${id}`].filter(Boolean).join("\n");
+  return copyWhole(brief ? [] : [row.nodeid, row.cassette], "Copy for a coding agent", brief || short);
 }
