@@ -297,6 +297,27 @@ def test_plans_of_one_recording_tell_it_once_by_the_replay_with_most_of_its_turn
     assert [cells for cells in found if cells[0] == "sess_other"] == told("other")
 
 
+def test_recordings_with_one_session_id_are_all_told(opened: Any) -> None:
+    other = story("other") | {"session": "sess_story"}
+    other["turns"][0]["input"] = "Where is my order 2048?"
+    found = shown(explorer(opened, [story(), other, other | {"agent": "other:agent"}]).page)
+    assert len(found) == 2 * len(told())
+    assert {cells[0] for cells in found} == {"sess_story"}
+    assert sum("order 2048" in cells[6] for cells in found) == 1
+
+
+def test_a_session_that_is_not_there_is_told_and_all_are_offered(opened: Any) -> None:
+    page = explorer(opened, [story("one"), story("two")], "#traces?session=s-0000000000").page
+    assert "This report has no such session." in page.locator(".trace-session").inner_text()
+    assert page.locator(".trace-count").inner_text() == "0 of 0 traces"
+    page.keyboard.press("j")
+    page.keyboard.press("/")
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="All sessions").click()
+    page.get_by_text("22 of 22 traces").wait_for()
+    assert page.locator(".trace-session").count() == 0
+
+
 def test_what_was_not_replayed_and_what_only_the_replay_did(opened: Any) -> None:
     made = story()
     gone = made["turns"].pop(0)

@@ -34,6 +34,7 @@ from .exact import exact_row
 from .limits import cut_values, value_limit
 from .packing import chunked, packed
 from .performance import performance
+from .recordings import recordings
 from .viewmodel import SLUGS
 
 if TYPE_CHECKING:
@@ -89,7 +90,10 @@ def page_data(made: Run, anchors: Sequence[str], view: ReportView, whole: Run) -
         "writes": asdict(view.writes),
         "groups": [{"slug": SLUGS[group], "name": group.value, "count": counted.replays[group]} for group in SLUGS],
         "verdicts": _verdicts(counted),
-        "sessions": [summary(row, at[id(row)], chunk, searched) for row, chunk in zip(made.rows, places, strict=True)],
+        "sessions": [
+            {**summary(row, at[id(row)], chunk, searched), "recording": number}
+            for row, chunk, number in zip(made.rows, places, recordings(made.rows), strict=True)
+        ],
         "causes": [_cause(cause, at) for cause in found],
         "url": made.url,
         **performance(made, at),

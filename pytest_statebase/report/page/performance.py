@@ -25,6 +25,7 @@ from ..measures import (
     value_text,
 )
 from ..times import parse_time
+from .recordings import recordings
 from .viewmodel import SLUGS
 
 if TYPE_CHECKING:
@@ -47,31 +48,33 @@ def performance(made: Run, anchors: Mapping[int, str]) -> dict[str, Any]:
 
     anchors: those of the rows, by `id(row)`.
     """
-    now = parse_time(made.run.get("started_at")) or datetime.now(UTC)
-    production = figures(list(_recorded(made.rows)), MEASURES, now)
+    now = _with_weeks_before(parse_time(made.run.get("started_at")) or datetime.now(UTC))
+    numbers = recordings(made.rows)
+    production = figures(list(_recorded(made.rows, numbers)), MEASURES, now)
     replays = list(_replay_figures(made.rows, made.trend, now))
     tables = [_table("Production", _about(production.samples), production.rows)] if production.samples else []
     tables += [_table("Replays", plural(len(made.rows), "replay"), replays)] if made.rows else []
     metrics = {
         "tables": tables,
         "alerts": [*_unhealthy(production.rows), *_worse(made.trend)],
-        "both": _both(made.rows, anchors),
+        "both": _both(made.rows, numbers, anchors),
     }
     return {"metrics": metrics, **({"trend": _trend(made.trend)} if made.trend else {})}
 
 
-def _recorded(rows: Iterable[Row]) -> Iterator[Sample]:
-    """The recordings, each once, however many replays it has."""
-    known: set[str] = set()
-    for row in rows:
+def _with_weeks_before(moment: datetime) -> datetime:
+    """The moment, or where a file tells one at the beginning of all time, the first that has two weeks before it."""
+    return max(moment, datetime.min.replace(tzinfo=UTC) + 2 * WEEK)
+
+
+def _recorded(rows: Iterable[Row], numbers: Iterable[int]) -> Iterator[Sample]:
+    """The recordings, each once, however many replays it has. numbers: those of the rows' recordings."""
+    known: set[int] = set()
+    for row, number in zip(rows, numbers, strict=True):
         sample = sample_of_production(row)
-        if sample is not None and _session(row) not in known:
-            known.add(_session(row))
+        if sample is not None and number not in known:
+            known.add(number)
             yield sample
-
-
-def _session(row: Row) -> str:
-    return str(row.get("session") or row["cassette"])
 
 
 def _about(samples: Sequence[Sample]) -> str:
@@ -139,7 +142,7 @@ def _worse(trend: Trend | None) -> Iterator[str]:
     if trend is None or trend.points[-1].part:
         return
     *earlier, now = trend.points
-    since = now.at - 2 * WEEK
+    since = _with_weeks_before(now.at) - 2 * WEEK
     runs = [point for point in earlier if point.at > since and not point.part]
     for measure in REPLAY_MEASURES:
         values = [point.measures[measure.name] for point in runs if measure.name in point.measures]
@@ -161,12 +164,12 @@ def _is_worse(value: float, earlier: Sequence[float], measure: Measure) -> bool:
 # --- Production beside replay
 
 
-def _both(rows: Iterable[Row], anchors: Mapping[int, str]) -> dict[str, Any] | None:
+def _both(rows: Iterable[Row], numbers: Iterable[int], anchors: Mapping[int, str]) -> dict[str, Any] | None:
     """Response times of the turns of which both sides tell one, each turn of a recording once; None without any."""
-    found: dict[tuple[str, int], tuple[float, float, str]] = {}
-    for row in rows:
+    found: dict[tuple[int, int], tuple[float, float, str]] = {}
+    for row, recording in zip(rows, numbers, strict=True):
         for number, recorded, replayed in _timed(row):
-            found.setdefault((_session(row), number), (recorded, replayed, anchors[id(row)]))
+            found.setdefault((recording, number), (recorded, replayed, anchors[id(row)]))
     if not found:
         return None
     slowest = sorted(found.items(), key=lambda one: -one[1][0])[:_SLOWEST]

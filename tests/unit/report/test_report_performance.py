@@ -95,6 +95,23 @@ def test_production_is_measured_once_a_recording() -> None:
     assert found["response time, p50"]["well"] is None
 
 
+def test_recordings_that_share_a_session_id_are_both_measured() -> None:
+    first = replayed("a", recorded([1000.0, 2000.0]))
+    other = replayed("b", recorded([4000.0, None]), session=first["session"])
+    made = shown([first, first | {"agent": "other:agent"}, other, first | {"cassette": "fixtures/late.session.yaml"}])
+    assert table(made, "Production")["about"] == "2 recorded sessions, 3 of 4 turns timed"
+    assert made["metrics"]["both"]["turns"] == 3
+    assert made["metrics"]["both"]["slowest"][0][:2] == ["s-2", 1]
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00Z", "0001-01-10T00:00:00+00:00", "9999-12-31T23:59:59Z"])
+def test_runs_at_either_end_of_time_are_measured(at: str) -> None:
+    rows = [replayed("a", recorded([900.0], at=at))]
+    assert table(shown(rows, started_at=at), "Production")["response time, mean"]["values"][0] == "900 ms"
+    earlier = [Point(f"{number}", NOW, measures={"replays-passed": 1.0}) for number in range(6)]
+    shown(rows, *earlier, started_at=at)
+
+
 def test_sessions_of_this_week_stand_beside_those_of_the_last() -> None:
     rows = [replayed("a", recorded([900.0])), replayed("b", recorded([600.0], at="2026-03-05T00:00:00+00:00"))]
     found = table(shown(rows), "Production")["response time, mean"]

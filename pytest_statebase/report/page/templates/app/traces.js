@@ -14,7 +14,8 @@ keys.add("End", "last trace", () => pickTrace(tracesNow, tracesNow.shown.length 
 keys.add("Enter", "open the trace’s place in its session", () => tracesNow.at >= 0 && place.go(tracesNow.shown[tracesNow.at].href), "traces");
 
 function tracesView(now) {
-  const view = { session: store.summary(now.params.get("session")) || null, actions: new Set(chosenActions(now.params)), actor: now.params.get("actor"),
+  const asked = now.params.get("session");
+  const view = { asked, session: store.summary(asked) || null, actions: new Set(chosenActions(now.params)), actor: now.params.get("actor"),
     text: now.params.get("q") || "", newest: now.params.get("order") === "desc", all: [], shown: [], unread: [], at: -1 };
   view.status = h("p.dim.trace-count", { role: "status" }, "Reading…");
   view.progress = h("progress", { max: 1, value: 0, label: "Sessions that were read", hidden: true });
@@ -24,7 +25,7 @@ function tracesView(now) {
   view.actionBox = h("div.trace-actions", { role: "group", label: "Actions" });
   view.detail = h("section.card.trace-detail", { label: "The chosen trace" });
   view.body = h("div.trace-body", view.detail);
-  view.root = h("div.traces", { data: { title: "Traces" } }, h("h1", "Traces"), view.session ? tracedSession(view.session) : null,
+  view.root = h("div.traces", { data: { title: "Traces" } }, h("h1", "Traces"), asked ? tracedSession(view.session) : null,
     h("div.toolbar", view.search, view.actorBox, orderButton(view),
       h("button", { on: { click: () => download(csvName(view), csvOf(view.shown)) } }, "Export CSV")),
     view.actionBox, view.status, view.progress, view.body);
@@ -36,7 +37,7 @@ function tracesView(now) {
 }
 
 function tracedSession(summary) {
-  return h("p.trace-session", "Session ", h("a", { href: "#" + summary.id }, bdi(summary.name)), " ", h("a.button", { href: "#traces" }, "All sessions"));
+  return h("p.trace-session", summary ? ["Session ", h("a", { href: "#" + summary.id }, bdi(summary.name))] : "This report has no such session.", " ", h("a.button", { href: "#traces" }, "All sessions"));
 }
 
 function orderButton(view) {
@@ -52,12 +53,9 @@ function orderButton(view) {
 
 // The sessions whose traces are told: each recording once, however many plans and replays it has, by the one that tells most of its turns.
 function tracedSessions(view) {
-  if (view.session) return [view.session];
+  if (view.asked) return view.session ? [view.session] : [];
   const found = new Map();
-  for (const one of store.index.sessions) {
-    const key = one.session || one.cassette;
-    if (!(found.get(key)?.turns >= one.turns)) found.set(key, one);
-  }
+  for (const one of store.index.sessions) if (!(found.get(one.recording)?.turns >= one.turns)) found.set(one.recording, one);
   return [...found.values()];
 }
 
