@@ -148,9 +148,19 @@ def test_failures_come_first(opened: Any) -> None:
     [
         ("owner", ["✕ nobody 8 · 5 not passing", "✕ payments-team 1"]),
         ("agent", ["✕ sample.fixed:SupportAgent 8 · 5 not passing", "⊘ no agent 1"]),
-        ("kind", ["✕ arguments 2", "✕ missing 1", "✕ raised 1", "✕ replaced 1", "⊘ no difference 4 · 1 not passing"]),
+        (
+            "kind",
+            ["✕ arguments 2", "✕ missing 1", "✕ raised 1", "✕ replaced 1", "⊘ could not run 1", "◆ no difference 3"],
+        ),
         ("cassette", None),
-        ("path", None),
+        (
+            "path",
+            [
+                "✕ tools.issue_refund.arguments.amount 2",
+                *("✕ tools.issue_refund 1", "✕ error 1", "✕ tools.search_policy 1"),
+                *("⊘ could not run 1", "◆ no difference 3"),
+            ],
+        ),
     ],
 )
 def test_sessions_are_grouped(opened: Any, by: str, heads: list[str] | None) -> None:

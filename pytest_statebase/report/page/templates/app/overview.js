@@ -227,9 +227,12 @@ const GROUP_NAMES = {
   cassette: (one) => one.cassette,
   agent: (one) => one.agent || "no agent",
   owner: (one) => one.owner || "nobody",
-  kind: (one) => (one.causes ? store.index.causes[one.causes[0]].kind : "no difference"),
-  path: (one) => (one.causes ? store.index.causes[one.causes[0]].path : "no difference"),
+  kind: (one) => ofCause(one, "kind"),
+  path: (one) => ofCause(one, "path"),
 };
+
+// What the first cause of a session has; one that could not run may have none, and is not without a difference.
+const ofCause = (one, key) => (one.causes ? store.index.causes[one.causes[0]][key] : one.group === "norun" ? groupName("norun") : "no difference");
 
 // Sessions in groups, those with failures first: `[{name, slug, sessions}]`.
 function sectionsOf(found, by) {
@@ -343,7 +346,7 @@ function sessionList() {
 }
 
 function headRow(section) {
-  const failing = section.failing === undefined || section.failing === section.sessions.length ? "" : `${number(section.failing)} not passing`;
+  const failing = section.failing && section.failing < section.sessions.length ? `${number(section.failing)} not passing` : "";
   return h("li.row-head", { class: section.slug }, h("h3", signOf(section.slug), " ", bdi(elided(section.name)), " ",
     dim(number(section.sessions.length), failing ? " · " + failing : "")));
 }
