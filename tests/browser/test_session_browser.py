@@ -219,6 +219,8 @@ def test_addresses_work_in_a_fresh_tab(session: Any, address: str, step: str) ->
         ("-9-c1", "turn 9"),
         ("-2-d-000000000000", "such difference in turn 2"),
         ("-1-d-000000000000", "such difference in turn 1"),
+        ("-2-r1", "request 1 in turn 2"),
+        ("-1-r1", "request 1 in turn 1"),
     ],
 )
 def test_a_place_that_is_not_there_is_told(session: Any, address: str, missing: str) -> None:

@@ -651,6 +651,25 @@ def test_a_request_shows_query_body_and_answer(opened: Any) -> None:
     assert "What the nearest recorded one got · status 201" in item.inner_text()
 
 
+def test_each_request_has_a_link_that_opens_it_in_a_fresh_tab(opened: Any) -> None:
+    request = asked("Be kind.", "Hello")
+    exchange = Exchange(request, Response(200, body=json.dumps(REPLY).encode()), 2)
+    model = ReplayedRequest("POST", request.address, 2, Source.RECORD, 2, 0, model=True, exchange=exchange)
+    bare = ReplayedRequest("GET", "https://api.example.com/health", 2, Source.LIVE)
+    made = with_requests(bare, model)
+    panel = panel_of(opened, made, 2)
+    for position in (1, 2):
+        link = panel.get_by_role("link", name=f"Link to request {position}")
+        assert link.get_attribute("href") == place([made], more=f"-2-r{position}")
+    there = opened([made])
+    there.open(place([made], more="-2-r2"))
+    item = there.page.locator(".here")
+    assert item.get_attribute("id") == place([made], more="-2-r2")[1:]
+    assert there.page.evaluate("document.activeElement.id") == item.get_attribute("id")
+    assert item.get_by_text("System text").is_visible()
+    assert there.page.locator(".unknown").count() == 0
+
+
 # --- Anything at all
 
 

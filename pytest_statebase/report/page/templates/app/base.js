@@ -117,17 +117,18 @@ const store = {
 
 // ---- the address ----
 // `#` the overview, `#s-1234` a session, `#s-1234-3` its turn 3, `#s-1234-3-c2` the second call there, `#s-1234-3-d-PRINT` a
-// difference there, `#traces` the explorer; each with `?key=value` for what is chosen on it.
+// difference there, `#s-1234-3-r2` the second request there, `#traces` the explorer; each with `?key=value` for what is chosen on it.
 
 const place = {
   home: "#", // the overview as it was left
   parse(hash) {
     const [path, query] = hash.replace(/^#/, "").split("?");
     const params = new URLSearchParams(query || "");
-    const found = /^(s-[0-9a-f]+(?:-x\d+)?)(?:-(\d+))?(?:-c(\d+)|-d-([\w]+))?$/.exec(path);
+    // A turn is as JavaScript writes its number: results of strangers may have any.
+    const found = /^(s-[0-9a-f]+(?:-x\d+)?)(?:-(-?(?:[\d.e+]+|Infinity)))?(?:-c(\d+)|-r(\d+)|-d-([\w]+))?$/.exec(path);
     if (!found) return { view: path || "overview", params };
-    const [, id, turn, call, print] = found;
-    return { view: "session", id, turn: turn ? +turn : null, call: call ? +call : null, print: print || null, params };
+    const [, id, turn, call, request, print] = found;
+    return { view: "session", id, turn: turn ? +turn : null, call: call ? +call : null, request: request ? +request : null, print: print || null, params };
   },
   now() {
     return this.parse(location.hash);

@@ -105,8 +105,10 @@ const namedSteps = ({ params, turn, call }) => [[params.get("at"), "step at this
 // Says that the session has not what the address names; null where it has.
 function unknownPlace({ now, row, steps }) {
   const missing = namedSteps(now).findLast(([key]) => !steps.some((step) => step.key === key));
-  const turn = now.print && row.turns.find((one) => one.turn === now.turn);
-  const words = missing ? missing[1] : turn === undefined || (turn && !turn.divergences.some((found) => found.fingerprint === now.print)) ? `such difference in turn ${now.turn}` : null;
+  const turn = row.turns.find((one) => one.turn === now.turn);
+  const words = missing ? missing[1]
+    : now.request && !turn?.requests?.[now.request - 1] ? `request ${now.request} in turn ${now.turn}`
+    : now.print && !turn?.divergences.some((found) => found.fingerprint === now.print) ? `such difference in turn ${now.turn}` : null;
   return words && h("p.note.unknown", `In this report, the session has no ${words}.`);
 }
 

@@ -26,11 +26,11 @@ function turnPanel(row, turn, now) {
 function panelParts(panel, paint) {
   const { turn } = panel;
   return [panelHead(panel, paint), turn.reason && h("pre.vt.explain", { dir: "auto" }, String(turn.reason).trim()), differences(panel), inputPart(panel),
-    listPart("call", turn.calls, (call, at) => callItem(panel, call, at + 1)), listPart("request", turn.requests, requestItem), Object.keys(TITLES).map((key) => sidesPart(panel, key))];
+    listPart("call", turn.calls, (call, at) => callItem(panel, call, at + 1)), listPart("request", turn.requests, (request, at) => requestItem(panel, request, at + 1)), Object.keys(TITLES).map((key) => sidesPart(panel, key))];
 }
 
 function arriveAt(element, now) {
-  const found = byId(element.id + (now.print ? "-d-" + now.print : "-c" + now.call));
+  const found = byId(element.id + (now.print ? "-d-" + now.print : now.request ? "-r" + now.request : "-c" + now.call));
   if (!found) return;
   const inner = found.querySelector(":scope > details");
   if (inner) inner.open = true;
@@ -221,7 +221,13 @@ function callItem(panel, call, position) {
   const details = h("details", { open: early && (slug === "fail" || slug === "review") }, h("summary", head));
   if (early) draw();
   else details.addEventListener("toggle", draw, { once: true });
-  return h("li.call-item", { id, class: slug, tabindex: "-1" }, details, h("a.anchor", { href: "#" + id, label: `Link to call ${position}` }, "#"));
+  return linkedItem(panel, "call", position, slug, details);
+}
+
+// A call or a request with the link to it.
+function linkedItem(panel, word, position, slug, shown) {
+  const id = `${panel.id}-${word[0]}${position}`;
+  return h("li.call-item", { id, class: slug, tabindex: "-1" }, shown, h("a.anchor", { href: "#" + id, label: `Link to ${word} ${position}` }, "#"));
 }
 
 // The arguments, while they are folded.
@@ -260,7 +266,7 @@ function callSide(call, side) {
 
 // ---- requests ----
 
-function requestItem(request) {
+function requestItem(panel, request, position) {
   const flags = (request.flags || []).filter((flag) => flag !== "model");
   const isModel = request.flags?.includes("model");
   const bad = flags.includes("unrecorded");
@@ -269,7 +275,7 @@ function requestItem(request) {
     dim(isModel ? "model call" : "request", isModel && request.asked?.model ? " · " + request.asked.model : ""),
     h("span.answer", flags.map((flag) => h("b", flag)), " answered by ", request.source === "live" ? "its server, live" : ANSWERS[request.source] || request.source, from)];
   const body = [explained([request.explanation, request.hint].filter(Boolean).join("\n")), request.asked && askedPart(request), request.answer && answerPart(request)];
-  return h("li.call-item", { class: bad ? "fail" : "ok" }, body.some(Boolean) ? h("details", { open: bad }, h("summary", head), body) : h("div.summary", head));
+  return linkedItem(panel, "request", position, bad ? "fail" : "ok", body.some(Boolean) ? h("details", { open: bad }, h("summary", head), body) : h("div.summary", head));
 }
 
 // What was asked; beside it what the recorded request had asked, where that was something else.
