@@ -519,6 +519,39 @@ def test_results_without_a_timeline_still_read(opened: Any) -> None:
     assert made.page.locator(".history").count() == 0
 
 
+@pytest.mark.parametrize("numbers", [(2, 2, 2), (-1, -7, 2), (0, 1, 2), (2**53 + 1, 10**30, 10**400), (3, 2, 1)])
+@pytest.mark.parametrize("version", [2, -1, 10**30])
+def test_odd_numbers_of_turns_and_versions_are_walked(opened: Any, numbers: tuple[int, ...], version: int) -> None:
+    """Results of strangers number turns as they like, and place versions in turns that are not there."""
+    made = row(told()) | {"fork": f"turn {numbers[0]}"}
+    for turn, number in zip(made["turns"], numbers, strict=True):
+        turn["turn"] = number
+    made["versions"][1] |= {"turn": version, "calls": 10**30}
+    made["traces"] = [{"action": "session.created", "turn": None}, {"action": "odd", "turn": None, "calls": 0}]
+    there = opened([made])
+    page = there.page
+    there.open(f"#{anchors_of([made])[0]}")
+    steps = int(str(track(page).get_attribute("aria-valuemax")))
+    assert page.locator(".history tbody tr").count() == len(made["versions"])
+    for address in page.locator(".history th a").evaluate_all("links => links.map(link => link.hash)"):
+        there.open(address)
+        assert track(page).get_attribute("aria-valuetext")
+    track(page).focus()
+    page.keyboard.press("Home")
+    for _ in range(steps):
+        page.keyboard.press("ArrowRight")
+    assert track(page).get_attribute("aria-valuenow") == str(steps)
+
+
+def test_a_turn_with_a_number_below_none_has_its_link(opened: Any) -> None:
+    made = row(told())
+    made["turns"][0]["turn"] = -1
+    there = opened([made])
+    there.open(f"#{anchors_of([made])[0]}--1-c2")
+    assert step_of(there.page).startswith("Turn -1 · call 2 of 2 · issue_refund")
+    assert there.page.locator(".unknown").count() == 0
+
+
 EVIL = MARKUP + UNSEEN
 ODD_KEY = recording(EVIL, "__proto__")
 

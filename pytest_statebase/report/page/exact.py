@@ -12,7 +12,8 @@ from typing import Any
 
 _LARGEST = 2**53
 _INDEX = re.compile(r"[0-9]+")
-_TIMES = frozenset({"duration_ms"})
+_COUNTED = frozenset({"duration_ms", "turn", "v", "after", "back", "until", "failing", "others", "traces"})
+"""What the row itself counts and measures, or tells in texts."""
 
 
 def exact_row(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -21,11 +22,12 @@ def exact_row(row: Mapping[str, Any]) -> dict[str, Any]:
     Mappings that may get into another order are `{"!map": [[key, value], …]}`, as those with keys that are no texts.
     What the row itself counts and measures stays a number.
     """
-    made = {key: item if key in _TIMES else exact(item) for key, item in row.items() if key != "turns"}
-    made["turns"] = [
-        {key: item if key in _TIMES else exact(item) for key, item in turn.items()} for turn in row["turns"]
-    ]
-    return made
+    inner = {name: [_exact(part) for part in row[name]] for name in ("turns", "versions") if name in row}
+    return _exact({key: item for key, item in row.items() if key not in inner}) | inner
+
+
+def _exact(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: item if key in _COUNTED else exact(item) for key, item in part.items()}
 
 
 def exact(value: Any) -> Any:

@@ -60,6 +60,14 @@ def test_times_stay_numbers() -> None:
     assert told["turns"][1]["replayed"]["state"]["amount"] == {"!decimal": "42.50"}
 
 
+def test_numbers_of_turns_and_versions_stay_numbers() -> None:
+    made = row(still_failing()) | {"until": 2**60, "versions": [{"v": 2**60, "turn": 2**60, "state": {"a": 1.0}}]}
+    made["turns"][0]["turn"] = 2**60
+    told = exact_row(made)
+    assert [told["until"], told["turns"][0]["turn"]] == [2**60, 2**60]
+    assert told["versions"] == [{"v": 2**60, "turn": 2**60, "state": {"a": {"!float": "1.0"}}}]
+
+
 def test_turns_have_their_group_and_differences_their_words() -> None:
     (made,) = shown([row(still_failing())])
     assert [turn["slug"] for turn in made["turns"]] == ["ok", "fail"]

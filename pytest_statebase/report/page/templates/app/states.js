@@ -48,22 +48,24 @@ const changeText = ([path, old, now]) => `${path ? path + ": " : ""}${old === un
 // turn: `{number, part, told, other}`, told as the row has it where it was to be replayed, else other. version: the position in `versions` of
 // the one that holds after the step. A call has its number in `call`, a trace itself in `trace`.
 function stepsOf(row) {
-  const marks = marksOf(row);
+  const [first] = row.versions || [];
+  // The state that the session began with holds from its start.
+  let version = first && first.turn === null && first.after === undefined ? 0 : -1;
+  const marks = marksOf(row, version + 1);
   const steps = [];
-  let version = -1;
   const add = (step, turn) => steps.push({ ...step, turn, part: turn ? turn.part : "prefix", version });
   const pass = (list, calls, turn) => {
-    while (list.length && list[0].calls <= calls) {
+    while (list.length && !(list[0].calls > calls)) {
       const { at, trace } = list.shift();
       if (!trace) version = at;
       add(trace ? { kind: "trace", trace, key: "trace" + at } : { kind: "version", key: "v" + row.versions[at].v }, turn);
     }
   };
-  const [first] = row.versions || [];
-  if (first && first.turn === null && first.after === undefined) version = marks.get(0).shift().at;
   add({ kind: "start", key: "start" }, null);
   pass(marks.get(0) || [], Infinity, null);
   for (const turn of turnsOf(row)) turnSteps(turn, marks.get(turn.number) || [], add, pass);
+  // What results of strangers place in a turn that is not there.
+  for (const list of marks.values()) pass(list, Infinity, null);
   return cutAtFork(row, steps);
 }
 
@@ -81,10 +83,10 @@ function turnSteps(turn, marks, add, pass) {
   pass(marks, Infinity, null);
 }
 
-// Versions and other traces by the turn in which they were made, or after which; 0 is before the first.
-function marksOf(row) {
+// Versions, from the position `from`, and other traces by the turn in which they were made, or after which; 0 is before the first.
+function marksOf(row, from) {
   const all = [
-    ...(row.versions || []).map((one, at) => ({ at, turn: one.turn ?? one.after ?? 0, calls: one.turn === null ? Infinity : one.calls || 0 })),
+    ...(row.versions || []).map((one, at) => ({ at, turn: one.turn ?? one.after ?? 0, calls: one.turn === null ? Infinity : one.calls || 0 })).slice(from),
     ...(row.traces || []).map((trace, at) => ({ at, trace, turn: trace.turn ?? 0, calls: trace.calls ?? Infinity })).filter(({ trace }) => trace.action !== "session.created"),
   ];
   const marks = new Map(all.map((one) => [one.turn, []]));

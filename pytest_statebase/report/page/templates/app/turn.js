@@ -12,7 +12,7 @@ function isUnified() {
 
 // The turn of a row as an element; `now` is the place that is shown. `.arrived()` brings the call or difference of the address into view.
 function turnPanel(row, turn, now) {
-  const panel = { row, turn, id: `${now.id}-${turn.turn}`, sides: sidesOf(turn) };
+  const panel = { row, turn, session: now.id, id: `${now.id}-${turn.turn}`, sides: sidesOf(turn) };
   const prints = new Map(turn.divergences.map((found) => [found.path, found.fingerprint]));
   panel.at = (path) => prints.get(path) && h("a.mark", { href: `#${panel.id}-d-${prints.get(path)}`, label: "to this difference" }, "≠");
   const element = h("section.panel", { id: panel.id, label: "Turn " + turn.turn, tabindex: "-1" });
@@ -90,8 +90,7 @@ function followers(panel, found, words) {
 // Where the cause of what follows stands: in another turn, if not in this one.
 function followWords(panel, found) {
   const turn = panel.row.turns.find((one) => one.divergences.some((other) => other.fingerprint === found.follows));
-  const name = panel.id.replace(/-\d+$/, "");
-  return turn ? h("a", { href: `#${name}-${turn.turn}-d-${found.follows}` }, `a difference of turn ${turn.turn}`) : "an earlier difference";
+  return turn ? h("a", { href: `#${panel.session}-${turn.turn}-d-${found.follows}` }, `a difference of turn ${turn.turn}`) : "an earlier difference";
 }
 
 function difference(panel, found, role, after) {
@@ -211,7 +210,6 @@ function callState(panel, call) {
 
 function callItem(panel, call, position) {
   const [sign, words, slug] = callState(panel, call);
-  const id = `${panel.id}-c${position}`;
   const agent = call.replayed?.agent || call.recorded?.agent;
   const head = [h("span.sign", { class: slug, mute: true }, sign), code(callName(call), { class: "label" }), agent && dim("by ", bdi(agent)),
     h("span.state", { class: slug }, words), code(preview(call), { class: "preview dim" }), call.replayed && answerWords(call), dim(call.reads ? "read" : "write")];
