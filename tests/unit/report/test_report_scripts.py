@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from report_data import RUN
+
 from pytest_statebase.report.page import html
 from pytest_statebase.report.page.html import render_html
 from pytest_statebase.report.runs import Run
@@ -31,6 +33,12 @@ def test_scripts_make_no_markup_of_texts() -> None:
         )
 
 
+def test_no_text_of_a_script_is_taken_for_the_end_of_a_block() -> None:
+    for path in SCRIPTS.glob("*.js"):
+        assert ";}" not in path.read_text(encoding="utf-8"), "see html._script"
+
+
 def test_a_page_of_nothing_is_small() -> None:
-    """At most 150 KB: style sheet, scripts and frame."""
-    assert len(render_html(Run([], {})).encode("utf-8")) <= 150_000
+    """At most 150 KB: style sheet, scripts and frame, with what an ordinary run tells of itself."""
+    run = {**RUN, "started_at": "2026-03-16T08:00:00+00:00", "commit": "0123456789" * 4, "part": True}
+    assert len(render_html(Run([], run)).encode("utf-8")) <= 150_000

@@ -66,7 +66,20 @@ function append(parent, children) {
 }
 
 const byId = (id) => document.getElementById(id);
+const listen = (target, event, run, options) => target.addEventListener(event, run, options);
+// As style sheets have it.
+const NARROW = matchMedia("(max-width: 46rem)");
+const focused = () => document.activeElement;
+const focusQuietly = (element) => element?.focus({ preventScroll: true });
+const setStyle = (element, name, value) => element.style.setProperty(name, value);
+
 const dim = (...inner) => h("span.dim", ...inner);
+const sr = (...inner) => h("span.sr", ...inner); // for those who hear the page
+const button = (words, click, props) => h("button", { ...props, on: { click } }, words);
+const more = (words, open, ...inner) => h("details.more", { open }, h("summary", words), inner);
+const columns = (...names) => h("thead", h("tr", names.map((name) => h("th", { scope: "col" }, name))));
+const rowName = (...inner) => h("th", { scope: "row" }, ...inner);
+const factList = (facts) => h("dl.facts", facts.map(([name, value]) => h("div", h("dt", name), h("dd", bdi(value)))));
 
 // Recorded text keeps its own direction and changes nobody else's.
 const bdi = (text) => h("bdi", text);
@@ -77,7 +90,7 @@ const plural = (count, word) => number(count) + " " + word + (count === 1 ? "" :
 // How groups and verdicts look and read: always a word and a sign, never a colour alone.
 const SIGNS = { fail: "✕", norun: "⊘", review: "◆", ok: "✓" };
 
-const signOf = (slug) => h("span.sign", { mute: true }, SIGNS[slug] || "•");
+const signOf = (slug, sign = SIGNS[slug] || "•") => h("span.sign", { class: slug, mute: true }, sign);
 
 function chip(text, slug) {
   return h("span.chip", { class: slug }, signOf(slug), " ", text);
@@ -191,13 +204,13 @@ function say(text) {
 
 // A button that copies; words: what it says. text: a string, or a function that makes it when it is pressed.
 function copyButton(words, text, props) {
-  const button = h("button.copy", { ...props, on: { click: async () => {
+  const made = button(words, async () => {
     await copied(typeof text === "function" ? await text() : text);
-    button.textContent = "Copied";
+    made.textContent = "Copied";
     say("Copied");
-    setTimeout(() => { button.textContent = words; }, 1500);
-  } } }, words);
-  return button;
+    setTimeout(() => { made.textContent = words; }, 1500);
+  }, props);
+  return made;
 }
 
 // The same, or a word where a name in the text was cut for the page: the beginning of one names something else.
@@ -244,25 +257,25 @@ function virtualList(rows, height, draw, props) {
     if (from === first && to === last) return;
     first = from;
     last = to;
-    const focused = inner.contains(document.activeElement) ? document.activeElement.closest("[data-row]")?.dataset.row : null;
+    const held = heldRow(inner);
     const drawn = [];
     for (let i = from; i < to; i++) {
       const row = draw(i);
       row.dataset.row = i;
-      row.style.setProperty("top", i * height + "px");
-      row.style.setProperty("height", height + "px");
+      setStyle(row, "top", i * height + "px");
+      setStyle(row, "height", height + "px");
       drawn.push(row);
     }
     inner.replaceChildren(...drawn);
-    if (focused) focusRow(inner.querySelector(`[data-row="${focused}"]`));
+    if (held) focusRow(inner.querySelector(`[data-row="${held}"]`));
   };
-  box.addEventListener("scroll", () => requestAnimationFrame(paint), { passive: true });
+  listen(box, "scroll", () => requestAnimationFrame(paint), { passive: true });
   new ResizeObserver(paint).observe(box);
   box.redraw = (rows) => {
     count = rows;
     first = last = -1;
-    inner.style.setProperty("height", count * height + "px");
-    box.style.setProperty("--rows", count * height + 2 + "px");
+    setStyle(inner, "height", count * height + "px");
+    setStyle(box, "--rows", count * height + 2 + "px");
     paint();
   };
   box.to = (top) => {
@@ -278,7 +291,22 @@ function virtualList(rows, height, draw, props) {
   return box;
 }
 
+// The row of a list that has the focus, null where none has.
+const heldRow = (list) => (list.contains(focused()) ? focused().closest("[data-row]")?.dataset.row : null);
+
 function focusRow(row) {
-  const own = row && (row.matches("a, button, [tabindex]") ? row : row.querySelector("a, button, [tabindex]"));
-  if (own) own.focus({ preventScroll: true });
+  const own = "a, button, [tabindex]";
+  focusQuietly(row?.matches(own) ? row : row?.querySelector(own));
+}
+
+// ---- dialogs ----
+
+// Opens a dialog; inner: what stands below its title. Returns what closes it.
+function openDialog(cls, title, ...inner) {
+  const close = () => made.close();
+  const made = h("dialog", { class: cls, "aria-labelledby": "title", on: { close: () => made.remove(), click: (event) => event.target === made && close() } },
+    h("div", h("header", h("h2", { id: "title" }, title), button("✕", close, { class: "quiet", label: "Close" })), inner));
+  document.body.append(made);
+  made.showModal();
+  return close;
 }

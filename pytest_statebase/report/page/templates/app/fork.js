@@ -15,12 +15,8 @@ function forkPoint({ row, steps }, at) {
 function forkDialog(page, at) {
   const { point, first } = forkPoint(page, at);
   const isLast = first === null;
-  const close = () => dialog.close();
-  const dialog = h("dialog.fork-here", { "aria-labelledby": "fork-title", on: { close: () => dialog.remove(), click: (event) => event.target === dialog && close() } },
-    h("div", h("header", h("h2", { id: "fork-title" }, isLast ? "Nothing follows" : "Fork at " + point), h("button.quiet", { label: "Close", on: { click: close } }, "✕")),
-      isLast ? h("p", "No turn was recorded after this: there is nothing to replay from here.") : forkTexts(page, point, first, at, close)));
-  document.body.append(dialog);
-  dialog.showModal();
+  const close = openDialog("fork-here", isLast ? "Nothing follows" : "Fork at " + point,
+    isLast ? h("p", "No turn was recorded after this: there is nothing to replay from here.") : forkTexts(page, point, first, at, () => close()));
 }
 
 function forkTexts(page, point, first, at, close) {
@@ -41,7 +37,7 @@ function forkTexts(page, point, first, at, close) {
 function missedFailing(page, turn, close) {
   const at = page.steps.findIndex((step) => isReplayable(step) && step.turn.number === turn);
   return h("p.note", `The plan has turn ${turn} in \`failing\`, and it is not replayed from here: the command fails whatever the agent does. The test judges the turns after it alone. `,
-    at < 0 ? null : h("button", { on: { click: () => { close(); forkDialog(page, at); } } }, "Fork at turn " + turn));
+    at < 0 ? null : button("Fork at turn " + turn, () => { close(); forkDialog(page, at); }));
 }
 
 // Whether something happens in the turn after the step that later turns may need.

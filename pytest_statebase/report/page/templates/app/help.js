@@ -4,16 +4,7 @@ const KEY_SIGNS = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDo
 const KEY_PLACES = [[null, "Everywhere"], ["overview", "Overview"], ["session", "Session"], ["traces", "Traces"]];
 
 function showHelp() {
-  const close = () => dialog.close();
-  const dialog = h("dialog.help", { "aria-labelledby": "help-title", on: {
-    close: () => dialog.remove(),
-    click: (event) => event.target === dialog && close(),
-  } },
-  h("div", null,
-    h("header", h("h2", { id: "help-title" }, "Keys and signs"), h("button.quiet", { label: "Close", on: { click: close } }, "✕")),
-    h("div.columns", KEY_PLACES.map(keyList), signList())));
-  document.body.append(dialog);
-  dialog.showModal();
+  openDialog("help", "Keys and signs", h("div.columns", KEY_PLACES.map(keyList), signList()));
 }
 
 function keyList([view, name]) {

@@ -10,7 +10,7 @@ let draws = 0;
 function remember() {
   if (entry === null || history.state?.entry !== entry) return;
   const list = document.querySelector("#app .virtual");
-  const link = document.activeElement.closest("#app a[href]");
+  const link = focused().closest("#app a[href]");
   visits.set(entry, { top: window.scrollY, list: list ? list.scrollTop : 0, link: link && link.getAttribute("href") });
 }
 
@@ -72,7 +72,7 @@ function findAgain(href, main, frames) {
 
 function focusOn(element) {
   if (element.tabIndex < 0) element.tabIndex = -1;
-  element.focus({ preventScroll: true });
+  focusQuietly(element);
 }
 
 // ---- the bar ----
@@ -82,10 +82,10 @@ function bar() {
   return [
     h("a.brand", { href: "#", id: "home" }, logo(), h("span", "statebase"), " replay"),
     h("nav", { label: "Report" }, h("a", { href: "#", data: { view: "overview" } }, "Overview"), h("a", { href: "#traces", data: { view: "traces" } }, "Traces")),
-    h("span.tallies", groups.filter((one) => one.count).map((one) => chip([number(one.count), h("span.sr", ` ${one.name}`)], one.slug))),
+    h("span.tallies", groups.filter((one) => one.count).map((one) => chip([number(one.count), sr(" ", one.name)], one.slug))),
     facts.length > 0 && h("details.run", h("summary", h("span", runWords(Object.fromEntries(facts)))),
-      h("dl.facts", facts.map(([name, value]) => h("div", h("dt", name), h("dd", bdi(value)))))),
-    h("button.quiet.keys", { "aria-haspopup": "dialog", title: "Keys and signs", on: { click: showHelp } }, h("kbd", { mute: true }, "?"), h("span.sr", "Keys and signs")),
+      factList(facts)),
+    button([h("kbd", { mute: true }, "?"), sr("Keys and signs")], showHelp, { class: "quiet keys", "aria-haspopup": "dialog", title: "Keys and signs" }),
   ];
 }
 
@@ -123,12 +123,12 @@ function onEscape(event) {
 function watchPrint(plain) {
   const folded = () => document.querySelectorAll("#app details:not([open])");
   let opened = [];
-  window.addEventListener("beforeprint", () => {
+  listen(window, "beforeprint", () => {
     if (place.now().view === "overview") document.body.append(plain);
     opened = [...folded()];
     for (const one of opened) one.open = true;
   });
-  window.addEventListener("afterprint", () => {
+  listen(window, "afterprint", () => {
     plain.remove();
     for (const one of opened) one.open = false;
   });
@@ -136,15 +136,15 @@ function watchPrint(plain) {
 
 function watch() {
   history.scrollRestoration = "manual";
-  window.addEventListener("hashchange", onHashChange);
-  window.addEventListener("scroll", remember, { capture: true, passive: true });
-  document.addEventListener("focusin", remember);
-  document.addEventListener("keydown", (event) => keys.press(event));
-  document.addEventListener("click", (event) => {
+  listen(window, "hashchange", onHashChange);
+  listen(window, "scroll", remember, { capture: true, passive: true });
+  listen(document, "focusin", remember);
+  listen(document, "keydown", (event) => keys.press(event));
+  listen(document, "click", (event) => {
     const run = document.querySelector(".run[open]");
     if (run && !run.contains(event.target)) run.open = false;
   });
-  byId("skip").addEventListener("click", (event) => {
+  listen(byId("skip"), "click", (event) => {
     event.preventDefault();
     byId("app").focus();
   });

@@ -29,15 +29,15 @@ function overviewView(now) {
     const found = index.sessions.filter(queryMatcher(chosen.q));
     list.fill(sectionsOf(found, chosen.by));
     tools.tell(found.length);
-    for (const button of filters) button.setAttribute("aria-pressed", asksFor(chosen.q, button.dataset.key, button.filters));
+    for (const one of filters) one.setAttribute("aria-pressed", asksFor(chosen.q, one.dataset.key, one.filters));
   }
   // A button that filters the list. Held with Ctrl, Cmd or Shift it adds to what is chosen.
   const filter = (key, value, props, ...children) => {
-    const button = h("button", { "aria-pressed": String(asksFor(chosen.q, key, value)), ...props, data: { key }, prop: { filters: value }, on: {
-      click: (event) => choose({ q: queryAfter(chosen.q, key, value, event.ctrlKey || event.metaKey || event.shiftKey) }, button),
+    const made = h("button", { "aria-pressed": String(asksFor(chosen.q, key, value)), ...props, data: { key }, prop: { filters: value }, on: {
+      click: (event) => choose({ q: queryAfter(chosen.q, key, value, event.ctrlKey || event.metaKey || event.shiftKey) }, made),
     } }, children);
-    filters.push(button);
-    return button;
+    filters.push(made);
+    return made;
   };
   const view = h("div.ov", { data: { title: index.verdict } },
     h("h1", index.verdict), notices(index),
@@ -61,9 +61,9 @@ function groupTile(group, filter) {
   const verdicts = store.index.verdicts.filter(([, , slug]) => slug === group.slug);
   return h("div.tile", { class: group.slug + (group.count ? "" : " none") },
     filter("group", group.slug, { class: "tile-group", disabled: !group.count }, signOf(group.slug),
-      h("b", number(group.count)), h("span", group.name, h("span.sr", group.count === 1 ? " session" : " sessions"))),
+      h("b", number(group.count)), h("span", group.name, sr(group.count === 1 ? " session" : " sessions"))),
     h("div.tile-verdicts", verdicts.length ? verdicts.map(([name, turns]) =>
-      filter("verdict", name, { class: "pill" }, h("b", number(turns)), " ", name, h("span.sr", turns === 1 ? " turn" : " turns")))
+      filter("verdict", name, { class: "pill" }, h("b", number(turns)), " ", name, sr(turns === 1 ? " turn" : " turns")))
       : dim("no turn")));
 }
 
@@ -147,11 +147,11 @@ function numbersBox(...cards) {
 }
 
 const oneColumn = matchMedia("(max-width: 68rem)");
-oneColumn.addEventListener("change", () => document.querySelector(".numbers > details")?.toggleAttribute("open", !oneColumn.matches));
+listen(oneColumn, "change", () => document.querySelector(".numbers > details")?.toggleAttribute("open", !oneColumn.matches));
 
 function countsCard(title, rows, sub = []) {
   return h("section.card", h("h2", title), h("table.counts", h("tbody", rows.map(([name, count]) =>
-    h("tr", { class: sub.includes(name) ? "sub" : null }, h("th", { scope: "row" }, name),
+    h("tr", { class: sub.includes(name) ? "sub" : null }, rowName(name),
       h("td.num", { class: count ? (name.endsWith("unrecorded") ? "hot" : null) : "zero" }, number(count)))))));
 }
 
@@ -199,7 +199,7 @@ function searchBar(chosen, choose) {
   const by = h("select", { id: "by", on: { change: () => choose({ by: by.value }) } },
     Object.entries(GROUPED).map(([value, words]) => h("option", { value, selected: value === chosen.by }, words)));
   const found = h("output.found", { for: "search" });
-  const clear = h("button", { on: { click: () => { choose({ q: "" }); search.focus(); } } }, "Clear");
+  const clear = button("Clear", () => { choose({ q: "" }); search.focus(); });
   const made = h("div.ov-tools", { role: "search" }, h("label.sr", { for: "search" }, "Search sessions"), search, offers,
     h("label", { for: "by" }, "Group by "), by, found, clear,
     h("p.sr", { id: "search-help" }, "Words, and values of ", KEYS.map((key) => key + ": ").join(""), "; a minus before one excludes it."));
@@ -257,23 +257,22 @@ function sectionsOf(found, by) {
 const BARS = 32;
 // Heights of what is listed, as overview.css has them.
 const HEIGHTS = { wide: { head: 42, ok: 34, bad: 56 }, narrow: { head: 42, ok: 56, bad: 96 } };
-const narrowPage = matchMedia("(max-width: 46rem)");
 
 // The list scrolls with the page; only what is near the window is there.
 function sessionList() {
   const list = h("ul.rows", { role: "list" });
   const longest = store.index.sessions.reduce((most, one) => Math.max(most, one.marks.length), 0);
-  list.style.setProperty("--strip", Math.min(longest, BARS) * 5 + "px");
+  setStyle(list, "--strip", Math.min(longest, BARS) * 5 + "px");
   const empty = h("p.nothing", { hidden: true }, "No session is like that.");
   const box = h("div", list, empty);
   let items = [];
   let tops = [0];
   let drawn = new Map();
   const measure = () => {
-    const heights = HEIGHTS[narrowPage.matches ? "narrow" : "wide"];
+    const heights = HEIGHTS[NARROW.matches ? "narrow" : "wide"];
     tops = [0];
     for (const item of items) tops.push(tops.at(-1) + heights[item.section ? "head" : isBadSession(item.one) ? "bad" : "ok"]);
-    list.style.setProperty("height", tops.at(-1) + "px");
+    setStyle(list, "height", tops.at(-1) + "px");
   };
   const at = (y) => {
     let [low, high] = [0, items.length];
@@ -288,7 +287,7 @@ function sessionList() {
     const y = -list.getBoundingClientRect().top;
     const [from, to] = [at(y - 600), Math.min(items.length, at(y + innerHeight + 600) + 1)];
     for (const [i, row] of drawn) {
-      if ((i < from || i >= to) && !row.contains(document.activeElement)) {
+      if ((i < from || i >= to) && !row.contains(focused())) {
         row.remove();
         drawn.delete(i);
       }
@@ -303,7 +302,7 @@ function sessionList() {
   const put = (i, after) => {
     const row = items[i].section ? headRow(items[i].section) : sessionRow(items[i].one, items[i].position, items[i].of);
     row.dataset.row = i;
-    row.style.setProperty("top", tops[i] + "px");
+    setStyle(row, "top", tops[i] + "px");
     drawn.set(i, row);
     list.insertBefore(row, after);
   };
@@ -322,24 +321,24 @@ function sessionList() {
   };
   // Move the focus to the next session, or the one before; first: from the beginning.
   box.step = (by, first) => {
-    const focused = list.contains(document.activeElement) ? +document.activeElement.closest("[data-row]").dataset.row : null;
-    let i = first ? 0 : focused === null ? at(-list.getBoundingClientRect().top) : focused + by;
+    const held = heldRow(list);
+    let i = first ? 0 : held === null ? at(-list.getBoundingClientRect().top) : +held + by;
     while (items[i]?.section) i += by;
     if (!items[i]) return;
     const top = list.getBoundingClientRect().top + tops[i];
     if (top < 160 || top > innerHeight - 120) window.scrollBy(0, top - innerHeight / 2);
     paint();
-    drawn.get(i).querySelector("a").focus({ preventScroll: true });
+    focusQuietly(drawn.get(i).querySelector("a"));
   };
   box.arrived = () => {
     const until = new AbortController();
     const { signal } = until;
     const frame = () => requestAnimationFrame(() => (list.isConnected ? paint() : until.abort()));
-    window.addEventListener("scroll", frame, { signal, passive: true });
-    window.addEventListener("resize", frame, { signal });
-    narrowPage.addEventListener("change", again, { signal });
+    listen(window, "scroll", frame, { signal, passive: true });
+    listen(window, "resize", frame, { signal });
+    listen(NARROW, "change", again, { signal });
     // What is folded above moves the list.
-    document.addEventListener("toggle", frame, { signal, capture: true });
+    listen(document, "toggle", frame, { signal, capture: true });
     paint();
   };
   return box;
@@ -355,7 +354,7 @@ function sessionRow(one, position, of) {
   const turn = one.bad?.[0]?.[0];
   return h("li.row", { class: one.group + (isBadSession(one) ? " bad" : ""), "aria-setsize": of, "aria-posinset": position },
     signOf(one.group),
-    h("a.name", { href: "#" + one.id }, h("span.sr", groupName(one.group), ": "), bdi(elided(one.name))),
+    h("a.name", { href: "#" + one.id }, sr(groupName(one.group), ": "), bdi(elided(one.name))),
     h("span.title", { dir: "auto" }, elided(one.title || "", 300)), badgesOf(one),
     h("span.tally", Object.entries(one.verdicts).sort(byWeight).map(([name, count]) => `${number(count)} ${name}`).join(", ") || "did not begin"),
     turnBars(one.marks),

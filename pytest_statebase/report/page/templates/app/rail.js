@@ -5,7 +5,7 @@ const PARTS = { prefix: "recorded", cut: "left out", replayed: "replayed", stopp
 // Cells from column `from` up to before column `to`, in the lane of their class.
 function railCell(from, to, cls, ...children) {
   const made = h("span", { class: cls }, ...children);
-  made.style.setProperty("grid-column", `${from + 1} / ${to + 1}`);
+  columnTo(made, from, to);
   return made;
 }
 
@@ -53,7 +53,7 @@ function railOf(page) {
   const glance = h("span.glance", { hidden: true });
   const track = h("div.track", { role: "slider", tabindex: "0", label: "Step of the session", "aria-valuemin": 1, "aria-valuemax": steps.length },
     partCells(page), turnCells(page), callCells(page), versionCells(page), railCell(page.fork, page.fork + 1, "fork"), glance, head);
-  track.style.setProperty("--n", steps.length);
+  setStyle(track, "--n", steps.length);
   listenToPointer(track, page, glance);
   const box = h("div.rail", { class: page.row.versions ? null : "stateless" }, h("div.lanes", { mute: true }, h("span"), h("span", "Turns"), h("span", "Calls"), page.row.versions ? h("span", "State") : null),
     h("div.rail-box", track));
@@ -66,8 +66,8 @@ function railOf(page) {
   return box;
 }
 
-function columnTo(mark, at) {
-  mark.style.setProperty("grid-column", `${at + 1} / ${at + 2}`);
+function columnTo(mark, from, to = from + 1) {
+  setStyle(mark, "grid-column", `${from + 1} / ${to + 1}`);
 }
 
 // Where the timeline is wider than its box, the box follows.
@@ -88,13 +88,13 @@ function listenToPointer(track, page, glance) {
     if (step !== null) columnTo(glance, step);
     page.peek(step);
   };
-  track.addEventListener("pointerdown", (event) => {
+  listen(track, "pointerdown", (event) => {
     if (event.button) return;
     track.setPointerCapture(event.pointerId);
     look(null);
     page.go(at(event));
   });
-  track.addEventListener("pointermove", (event) => {
+  listen(track, "pointermove", (event) => {
     last = event;
     // Of many moves within one frame the last one counts.
     frame ||= requestAnimationFrame(() => {
@@ -102,5 +102,5 @@ function listenToPointer(track, page, glance) {
       if (last) (track.hasPointerCapture(last.pointerId) ? page.go : look)(at(last));
     });
   });
-  track.addEventListener("pointerleave", () => { last = null; look(null); });
+  listen(track, "pointerleave", () => { last = null; look(null); });
 }

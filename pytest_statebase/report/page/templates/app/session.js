@@ -22,7 +22,7 @@ function sessionHead(page) {
     whyItFailed(page),
     row.gate === "warn" ? h("p.note", "gate: warn. What differs here is reported and does not fail the run.") : null,
     (row.warnings || []).map((text) => h("p.note", { dir: "auto" }, h("span.sign", "! "), String(text))),
-    h("dl.facts", sessionFacts(page).map(([name, value]) => h("div", h("dt", name), h("dd", value)))));
+    factList(sessionFacts(page)));
 }
 
 function whyItFailed({ row, summary }) {
@@ -34,15 +34,15 @@ function whyItFailed({ row, summary }) {
 function sessionFacts({ row, id }) {
   const until = row.until === null || row.until === undefined ? null : "turn " + row.until;
   const calls = Object.entries(row.calls || {}).filter(([, count]) => count).map(([name, count]) => `${number(count)} ${name}`).join(", ");
-  const told = [["session", row.session && bdi(row.session)], ["agent", row.agent && bdi(row.agent)], ["fork", row.fork && bdi(row.fork)], ["until", until], ["mode", row.mode],
-    ["owner", row.owner && bdi(row.owner)], ["plan", bdi(row.cassette)], ["pinned", (row.pinned || []).join(", ")], ["calls", calls],
+  const told = [["session", row.session], ["agent", row.agent], ["fork", row.fork], ["until", until], ["mode", row.mode], ["owner", row.owner], ["plan", row.cassette],
+    ["pinned", (row.pinned || []).join(", ")], ["calls", calls],
     ["took", row.duration_ms ? number(row.duration_ms) + " ms" : null], ["traces", row.versions || row.traces ? h("a", { href: place.with({ session: id }, "traces") }, "all of this session") : null]];
   return told.filter(([, value]) => value);
 }
 
 // Every turn that fails or could not run, `[session, turn]`, in the order of the report; a session that did not begin has no turn.
 function failingTurns() {
-  return store.index.sessions.filter((one) => one.group === "fail" || one.group === "norun")
+  return store.index.sessions.filter(isBadSession)
     .flatMap((one) => (one.bad && one.bad.length ? one.bad.map(([turn]) => [one.id, turn]) : [[one.id, null]]));
 }
 
@@ -67,8 +67,7 @@ function failureLinks(page) {
   keys.add("j", "next failure", () => step(1), "session");
   keys.add("k", "failure before", () => step(-1), "session");
   const many = failingTurns().length;
-  const button = (words, way) => h("button", { disabled: !many, on: { click: () => step(way) } }, words);
-  return h("div.replay-tools", many ? [button("↑ Previous failure", -1), button("↓ Next failure", 1)] : null,
+  return h("div.replay-tools", many ? [button("↑ Previous failure", () => step(-1)), button("↓ Next failure", () => step(1))] : null,
     isBadSession(page.summary) && !page.row.turns.some(isBad) && briefButton(page), copyButton("Copy link", linkHere));
 }
 
@@ -133,12 +132,12 @@ function goTo(page, wanted) {
   rail.show(at);
   steps.redraw(page.steps.length);
   steps.show(at);
-  if (steps.contains(document.activeElement)) steps.querySelector(`[data-row="${at}"]`)?.focus({ preventScroll: true });
+  if (steps.contains(focused())) focusQuietly(steps.querySelector(`[data-row="${at}"]`));
   drawState(page, at, false);
   if (old.turn !== step.turn || !step.turn) {
-    const held = turn.contains(document.activeElement);
+    const held = turn.contains(focused());
     drawTurn(page);
-    if (held) rail.querySelector(".track").focus({ preventScroll: true });
+    if (held) focusQuietly(rail.querySelector(".track"));
   }
   markCall(page);
   history.replaceState(history.state, "", stepAddress(page, step));
@@ -225,17 +224,17 @@ function stepList(page) {
     const here = at === page.at;
     const [sign, title, text, slug] = stepWords(page, step);
     const row = h("a.step", { class: `k-${step.kind} ${step.part}`, href: stepAddress(page, step), tabindex: here ? "0" : "-1", "aria-current": here ? "step" : null },
-      h("span.number", step.kind === "turn" ? [h("span.sr", "Turn "), step.turn.number] : null), h("span.sign", { class: slug, mute: true }, sign), h("b", bdi(title)), h("span.gist", { dir: "auto" }, text));
-    row.addEventListener("click", (event) => {
+      h("span.number", step.kind === "turn" ? [sr("Turn "), step.turn.number] : null), signOf(slug, sign), h("b", bdi(title)), h("span.gist", { dir: "auto" }, text));
+    listen(row, "click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       page.go(at);
     });
-    row.addEventListener("pointerenter", () => page.peek(at));
+    listen(row, "pointerenter", () => page.peek(at));
     return row;
   };
   const list = virtualList(page.steps.length, 26, draw);
-  list.addEventListener("pointerleave", () => page.peek(null));
+  listen(list, "pointerleave", () => page.peek(null));
   return list;
 }
 
@@ -249,7 +248,7 @@ function drawState(page, at, isPeek) {
   parts.state.replaceChildren();
   append(parts.state, [
     h("header", dim(`${isPeek ? "Looking at step" : "Step"} ${at + 1} of ${steps.length}`), h("h2", bdi(stepTitle(page, step))),
-      h("button", { on: { click: () => forkDialog(page, at) } }, "Fork here")),
+      button("Fork here", () => forkDialog(page, at))),
     version ? h("p.dim", versionFacts(page, step.version), version.why ? [": ", h("q", { dir: "auto" }, version.why)] : null) : null,
     stateBody(page, step),
     replayedState(page, step)]);
@@ -321,15 +320,14 @@ function otherPanel(page, { number: turn, other, part }) {
 // ---- state history ----
 
 const HISTORY = 200;
-const HISTORY_HEAD = ["Version", "Made", "Why", "What changed", "Fork"];
 
 function stateHistory(page) {
   const versions = page.row.versions || [];
   if (!versions.length) return null;
   const body = h("tbody", versions.slice(0, HISTORY).map((_, at) => versionRow(page, at)));
-  const more = versions.length > HISTORY && h("button", { on: { click: () => { append(body, versions.slice(HISTORY).map((_, at) => versionRow(page, HISTORY + at))); more.remove(); } } }, `Show all ${number(versions.length)} versions`);
-  const table = h("table.grid.history", h("thead", h("tr", HISTORY_HEAD.map((name) => h("th", { scope: "col" }, name)))), body);
-  return h("details.state-history", { open: versions.length < 6 }, h("summary", h("h2", "State history"), dim(" " + plural(versions.length, "version"))), table, more);
+  const all = versions.length > HISTORY && button(`Show all ${number(versions.length)} versions`, () => { append(body, versions.slice(HISTORY).map((_, at) => versionRow(page, HISTORY + at))); all.remove(); });
+  const table = h("table.grid.history", columns("Version", "Made", "Why", "What changed", "Fork"), body);
+  return h("details.state-history", { open: versions.length < 6 }, h("summary", h("h2", "State history"), dim(" " + plural(versions.length, "version"))), table, all);
 }
 
 function versionRow(page, at) {
@@ -338,9 +336,9 @@ function versionRow(page, at) {
   const turn = version.turn ?? version.after;
   const made = turn === undefined || turn === null ? "at the start" : [version.turn === null ? "after " : "in ", h("a", { href: `#${page.id}-${turn}` }, "turn " + turn)];
   const go = h("a", { href: stepAddress(page, page.steps[step]), on: { click: (event) => { event.preventDefault(); page.go(step); } } }, "Version " + version.v);
-  return h("tr", h("th", { scope: "row" }, go, version.back === undefined ? null : dim(` ↶ back to ${version.back}`)),
+  return h("tr", rowName(go, version.back === undefined ? null : dim(` ↶ back to ${version.back}`)),
     h("td", made, version.actor ? [" by ", bdi(version.actor)] : null, version.at ? h("small", " " + version.at) : null), h("td", { dir: "auto" }, version.why || ""),
-    h("td", whatChanged(page, at)), h("td", h("button", { label: `Fork here, at version ${version.v}`, on: { click: () => forkDialog(page, step) } }, "Fork here")));
+    h("td", whatChanged(page, at)), h("td", button("Fork here", () => forkDialog(page, step), { label: `Fork here, at version ${version.v}` })));
 }
 
 function whatChanged({ states }, at) {

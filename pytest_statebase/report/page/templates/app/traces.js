@@ -27,11 +27,11 @@ function tracesView(now) {
   view.body = h("div.trace-body", view.detail);
   view.root = h("div.traces", { data: { title: "Traces" } }, h("h1", "Traces"), asked ? tracedSession(view.session) : null,
     h("div.toolbar", view.search, view.actorBox, orderButton(view),
-      h("button", { on: { click: () => download(csvName(view), csvOf(view.shown)) } }, "Export CSV")),
+      button("Export CSV", () => download(csvName(view), csvOf(view.shown)))),
     view.actionBox, view.status, view.progress, view.body);
   tracesNow = view;
   addTraceList(view);
-  NARROW.addEventListener("change", () => view.root.isConnected && addTraceList(view));
+  listen(NARROW, "change", () => view.root.isConnected && addTraceList(view));
   view.root.arrived = () => readTraces(view);
   return view.root;
 }
@@ -42,11 +42,11 @@ function tracedSession(summary) {
 
 function orderButton(view) {
   const words = () => (view.newest ? "Newest first" : "Oldest first");
-  const button = h("button", { title: "Turn the order around", on: { click: () => {
+  const made = button(words(), () => {
     chooseTraces(view, { newest: !view.newest });
-    button.textContent = words();
-  } } }, words());
-  return button;
+    made.textContent = words();
+  }, { title: "Turn the order around" });
+  return made;
 }
 
 // ---- reading ----
@@ -198,13 +198,12 @@ const mostFirst = (counts) => [...counts].sort((a, b) => b[1] - a[1]);
 
 function showTraceCounts(view, counts) {
   for (const action of view.actions) if (!counts.actions.has(action)) counts.actions.set(action, 0);
-  const focused = view.actionBox.contains(document.activeElement) ? document.activeElement.dataset.action : null;
-  view.actionBox.replaceChildren(...mostFirst(counts.actions).slice(0, ACTION_BUTTONS).map(([action, count]) => h("button", { data: { action },
-    "aria-pressed": String(view.actions.has(action)), on: { click: () => {
-      if (!view.actions.delete(action)) view.actions.add(action);
-      chooseTraces(view, {});
-    } } }, action, " ", h("span.n", number(count)))));
-  for (const button of view.actionBox.children) if (button.dataset.action === focused) button.focus();
+  const held = view.actionBox.contains(focused()) && focused().dataset.action;
+  view.actionBox.replaceChildren(...mostFirst(counts.actions).slice(0, ACTION_BUTTONS).map(([action, count]) => button([action, " ", h("span.n", number(count))], () => {
+    if (!view.actions.delete(action)) view.actions.add(action);
+    chooseTraces(view, {});
+  }, { data: { action }, "aria-pressed": String(view.actions.has(action)) })));
+  for (const one of view.actionBox.children) if (one.dataset.action === held) one.focus();
   if (view.actor && !counts.actors.has(view.actor)) counts.actors.set(view.actor, 0);
   view.actorBox.replaceChildren(h("option", { value: "" }, "Any actor"), ...mostFirst(counts.actors).map(([actor, count]) =>
     h("option", { prop: { value: actor, selected: actor === view.actor } }, `${actor === NOBODY ? "no actor named" : visible(actor).slice(0, 60)} (${number(count)})`)));
@@ -264,7 +263,7 @@ function pickTrace(view, i) {
   view.list.show(view.at);
   view.list.redraw(view.shown.length);
   showTrace(view);
-  view.list.querySelector('[aria-current="true"]').focus({ preventScroll: true });
+  focusQuietly(view.list.querySelector('[aria-current="true"]'));
   if (NARROW.matches) view.detail.scrollIntoView({ block: "nearest" });
 }
 
@@ -277,7 +276,7 @@ function showTrace(view) {
   }
   const facts = [["when", one.at || "not recorded"], ["who", one.actor || "not recorded"], ["session", one.summary.name], ["turn", one.turn || "none"]];
   view.detail.replaceChildren();
-  append(view.detail, [h("h2", one.action), h("dl.facts", facts.map(([name, value]) => h("div", h("dt", name), h("dd", bdi(value))))),
+  append(view.detail, [h("h2", one.action), factList(facts),
     one.what ? [h("h3", "What"), h("pre.v", { dir: "auto", tabindex: "0" }, foundWords(view, one.what))] : null, h("h3", "Why"),
     one.why ? h("pre.v", { dir: "auto", tabindex: "0" }, foundWords(view, one.why)) : h("p.void", "No reasoning was recorded."),
     h("p.links", h("a", { href: one.href }, "Open in its session"))]);

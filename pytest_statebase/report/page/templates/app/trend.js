@@ -22,14 +22,14 @@ function figuresTable(table) {
   const weeks = table.rows.some((row) => row.values[2] !== NO_FIGURE || (row.values[1] !== NO_FIGURE && row.values[1] !== row.values[0]));
   const heads = [table.title === "Replays" ? "this run" : "all", ...(weeks ? ["this week", "last week"] : [])];
   return h("table.figures.measures", { class: weeks ? "weekly" : null }, h("caption", h("b", table.title), " ", dim(table.about)),
-    heads.length > 1 ? h("thead", h("tr", heads.map((head) => h("th", { scope: "col" }, head)))) : null,
+    heads.length > 1 ? columns(...heads) : null,
     table.rows.map((row) => figureRows(row, heads.length)));
 }
 
 function figureRows(row, columns) {
   const state = row.well === null ? null : row.well ? "ok" : "fail";
   const [value, thisWeek, lastWeek] = row.values;
-  const sign = state && [signOf(state), h("span.sr", row.well ? "healthy" : "not healthy"), " "];
+  const sign = state && [signOf(state), sr(row.well ? "healthy" : "not healthy"), " "];
   const now = h("td", { class: columns > 1 ? null : "num" }, h("b", sign, value));
   const name = (scope, span) => h("th", { scope, colspan: span }, row.title, " ", row.healthy ? h("small", "healthy ", row.healthy) : null);
   if (columns === 1) return h("tbody", { class: state }, h("tr", name("row"), now));
@@ -45,11 +45,11 @@ function weekChange(row) {
 // Response times of production beside those of the replay: tools are stubbed there.
 function bothSides(both) {
   const longest = both.slowest[0][2] || 1;
-  return h("details.more", h("summary", "Slowest turns in production"),
+  return more("Slowest turns in production", false,
     h("p.dim", plural(both.turns, "turn"), " timed on both sides: ", both.recorded, " in production, ", both.replayed, " replayed, on average"),
     h("table.figures", h("thead", h("tr", ["turn", "production", "replay"].map((head, at) => h("th", { scope: "col", class: at ? "num" : "" }, head)))),
       h("tbody", both.slowest.map(([id, turn, recorded, replayed]) => h("tr", null,
-        h("th", { scope: "row" }, h("a", { href: `#${id}-${turn}` }, bdi(store.summary(id).name.slice(0, 80)), ", turn " + turn), timeMeter(recorded / longest)),
+        rowName(h("a", { href: `#${id}-${turn}` }, bdi(store.summary(id).name.slice(0, 80)), ", turn " + turn), timeMeter(recorded / longest)),
         h("td.num", millis(recorded)), h("td.num", millis(replayed)))))));
 }
 
@@ -82,9 +82,9 @@ function runsChart(trend, groups) {
     chart.setAttribute("aria-valuetext", visible(told.textContent));
   };
   const at = () => +chart.getAttribute("aria-valuenow") - 1;
-  chart.addEventListener("pointermove", (event) => show(Math.floor(event.offsetX / chart.clientWidth * runs.length)));
-  chart.addEventListener("pointerleave", () => show(runs.length - 1));
-  chart.addEventListener("keydown", (event) => {
+  listen(chart, "pointermove", (event) => show(Math.floor(event.offsetX / chart.clientWidth * runs.length)));
+  listen(chart, "pointerleave", () => show(runs.length - 1));
+  listen(chart, "keydown", (event) => {
     const to = { ArrowLeft: at() - 1, ArrowDown: at() - 1, ArrowRight: at() + 1, ArrowUp: at() + 1, Home: 0, End: runs.length }[event.key];
     if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
@@ -117,9 +117,9 @@ function runLine(runs) {
 }
 
 function runsTable(runs, groups) {
-  const head = (text, slug) => h("th", { scope: "col", class: slug === undefined ? null : "num" }, slug ? [signOf(slug), h("span.sr", text)] : text);
+  const head = (text, slug) => h("th", { scope: "col", class: slug === undefined ? null : "num" }, slug ? [signOf(slug), sr(text)] : text);
   return h("table.figures.list-of-runs", null,
     h("thead", h("tr", head("began, UTC"), groups.map(({ slug, name }) => head(name, slug)), head("a turn", ""))),
-    h("tbody", [...runs].reverse().map((run) => h("tr", h("th", { scope: "row" }, runTime(run.at), run.part ? h("small", "a part") : null),
+    h("tbody", [...runs].reverse().map((run) => h("tr", rowName(runTime(run.at), run.part ? h("small", "a part") : null),
       run.counts.map((count, at) => h("td.num", { class: count ? groups[at].slug : "zero" }, number(count))), h("td.num", run.ms === null ? NO_FIGURE : millis(run.ms))))));
 }

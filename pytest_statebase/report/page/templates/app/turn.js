@@ -1,8 +1,7 @@
 // A turn: what production did, what was accepted, what the agent does now, and how they differ.
 
-const NARROW = window.matchMedia("(max-width: 46rem)");
 let repaint = () => {};
-NARROW.addEventListener("change", () => repaint());
+listen(NARROW, "change", () => repaint());
 
 // How values are set beside each other: as chosen in the address, else as the window has room.
 function isUnified() {
@@ -60,12 +59,12 @@ function turnFacts(turn) {
 }
 
 function sidesChoice(paint) {
-  const pick = (value, words) => h("button", { "aria-pressed": String(isUnified() === (value === "one")), on: { click: (event) => {
+  const pick = (value, words) => button(words, (event) => {
     const panel = event.target.closest(".panel");
     place.keep({ sides: value });
     paint();
     panel.querySelector('.segments [aria-pressed="true"]').focus();
-  } } }, words);
+  }, { "aria-pressed": String(isUnified() === (value === "one")) });
   return h("div.segments", { role: "group", label: "How the sides are shown" }, pick("two", "Side by side"), pick("one", "Unified"));
 }
 
@@ -83,7 +82,7 @@ function differences(panel) {
 }
 
 function followers(panel, found, words) {
-  return h("details.more", { open: found.length < 4 }, h("summary", `${found.length} ${found.length === 1 ? "follows" : "follow"} from `, words),
+  return more([`${found.length} ${found.length === 1 ? "follows" : "follow"} from `, words], found.length < 4,
     h("ol.diff-list", found.map((one) => difference(panel, one, "follows", []))));
 }
 
@@ -211,14 +210,14 @@ function callState(panel, call) {
 function callItem(panel, call, position) {
   const [sign, words, slug] = callState(panel, call);
   const agent = call.replayed?.agent || call.recorded?.agent;
-  const head = [h("span.sign", { class: slug, mute: true }, sign), code(callName(call), { class: "label" }), agent && dim("by ", bdi(agent)),
+  const head = [signOf(slug, sign), code(callName(call), { class: "label" }), agent && dim("by ", bdi(agent)),
     h("span.state", { class: slug }, words), code(preview(call), { class: "preview dim" }), call.replayed && answerWords(call), dim(call.reads ? "read" : "write")];
   // Of many calls those beyond the first are drawn as they are opened.
   const early = position <= 20;
   const draw = () => append(details, callBody(panel, call));
-  const details = h("details", { open: early && (slug === "fail" || slug === "review") }, h("summary", head));
+  const details = h("details", { open: early && (slug === "fail" || slug === "review") }, h("summary.call-head", head));
   if (early) draw();
-  else details.addEventListener("toggle", draw, { once: true });
+  else listen(details, "toggle", draw, { once: true });
   return linkedItem(panel, "call", position, slug, details);
 }
 
@@ -267,13 +266,13 @@ function callSide(call, side) {
 function requestItem(panel, request, position) {
   const flags = (request.flags || []).filter((flag) => flag !== "model");
   const isModel = request.flags?.includes("model");
-  const bad = flags.includes("unrecorded");
+  const slug = flags.includes("unrecorded") ? "fail" : "ok";
   const from = request.from_turn !== undefined ? `, turn ${request.from_turn}` : "";
-  const head = [h("span.sign", { class: bad ? "fail" : "ok", mute: true }, bad ? "✕" : "✓"), code(`${request.method} ${request.address.replace(/^https:\/\//, "")}`, { class: "label" }),
+  const head = [signOf(slug), code(`${request.method} ${request.address.replace(/^https:\/\//, "")}`, { class: "label" }),
     dim(isModel ? "model call" : "request", isModel && request.asked?.model ? " · " + request.asked.model : ""),
     h("span.answer", flags.map((flag) => h("b", flag)), " answered by ", request.source === "live" ? "its server, live" : ANSWERS[request.source] || request.source, from)];
   const body = [explained([request.explanation, request.hint].filter(Boolean).join("\n")), request.asked && askedPart(request), request.answer && answerPart(request)];
-  return linkedItem(panel, "request", position, bad ? "fail" : "ok", body.some(Boolean) ? h("details", { open: bad }, h("summary", head), body) : h("div.summary", head));
+  return linkedItem(panel, "request", position, slug, body.some(Boolean) ? h("details", { open: slug === "fail" }, h("summary.call-head", head), body) : h("div.call-head", head));
 }
 
 // What was asked; beside it what the recorded request had asked, where that was something else.
@@ -284,7 +283,7 @@ function askedPart({ asked, recorded, flags }) {
   const inner = ([key, title]) => {
     const found = sidesWith(sides, (side) => side.said[key]);
     const shown = found && valuesBeside(found, { unified: isUnified(), path: "http." + key });
-    return found && (key in FOLDED && found.length === 1 ? h("details.more", h("summary", title), shown) : h("div.call-part", h("h4", title), shown));
+    return found && (key in FOLDED && found.length === 1 ? more(title, false, shown) : h("div.call-part", h("h4", title), shown));
   };
   return [["query", "Query"], ["body", "Body"], ...Object.entries(FOLDED)].map(inner).concat(messagesPart(sides));
 }
@@ -316,11 +315,11 @@ function foldedMessages(rows, sides) {
 }
 
 function moreMessages(rows, sides) {
-  const item = h("li", h("button.bare", { "aria-expanded": "false", on: { click: () => {
+  const item = h("li", button("▸ " + plural(rows.length, sides.length > 1 ? "equal message" : "earlier message"), () => {
     const drawn = rows.map((row) => messageItem(row, sides));
     item.replaceWith(...drawn);
     drawn[0].focus();
-  } } }, "▸ " + plural(rows.length, sides.length > 1 ? "equal message" : "earlier message")));
+  }, UNFOLDS));
   return item;
 }
 

@@ -167,11 +167,10 @@ const LONG = 1200;
 function longText(text, { tag = "pre", parts = null, name = "value", size = null } = {}) {
   const box = h(tag + ".vt", { dir: "auto" });
   if (text.length <= LONG && !size) return append(box, [parts || text]);
-  const all = h("button", { on: { click: () => { box.replaceChildren(); append(box, [parts || text]); all.remove(); } } },
-    `Show all (${sizeText(text.length)})`);
+  const all = button(`Show all (${sizeText(text.length)})`, () => { box.replaceChildren(); append(box, [parts || text]); all.remove(); });
   const cut = size ? dim(`${sizeText(size)} in all; the report holds ${number(text.length)}, the recording the rest`) : null;
   append(box, [text.length > LONG ? text.slice(0, LONG) + "…" : parts || text]);
-  const save = h("button", { on: { click: () => download(fileName(name), text) } }, "Download");
+  const save = button("Download", () => download(fileName(name), text));
   return h("div.long", box, h("div.tools", text.length > LONG ? all : null, save, cut));
 }
 
@@ -252,7 +251,7 @@ function valueTable(sides, options = {}) {
   const found = shapes(values);
   if (!found) return plainSides(values, told);
   append(body, childRows(found, told, 0, options.path || ""));
-  const head = told.columns > 1 ? h("thead", h("tr", h("td"), sides.map((side) => h("th", { scope: "col" }, side.name)))) : null;
+  const head = told.columns > 1 ? columns(sr("key"), ...sides.map((side) => side.name)) : null;
   return h("table.tree", { class: told.columns > 1 ? "wide" : null }, head, body);
 }
 
@@ -281,18 +280,21 @@ function childRows(found, told, depth, path) {
   return made;
 }
 
+// A button in whose place comes what it unfolds.
+const UNFOLDS = { class: "bare", "aria-expanded": "false" };
+
 function foldedRow(kids, told, depth, path) {
   const names = kids.map(([key]) => (typeof key === "number" ? `[${key}]` : key)).join(", ");
-  const row = h("tr.fold", h("td", { colspan: told.columns + 1 }, h("button.bare", { "aria-expanded": "false", on: { click: () => {
+  const row = h("tr.fold", h("td", { colspan: told.columns + 1 }, button(`${kids.length} equal: ${names.length > 80 ? names.slice(0, 80) + "…" : names}`, () => {
     const rows = kids.flatMap(([key, values]) => keyRows(key, values, told, depth, path));
     row.replaceWith(...rows);
     rows[0].querySelector("button, a")?.focus();
-  } } }, `${kids.length} equal: ${names.length > 80 ? names.slice(0, 80) + "…" : names}`)));
+  }, UNFOLDS)));
   return indent(row, depth);
 }
 
 function indent(row, depth) {
-  row.firstChild.style.setProperty("padding-left", 0.5 + Math.min(depth, 12) * 1.1 + "rem");
+  setStyle(row.firstChild, "padding-left", 0.5 + Math.min(depth, 12) * 1.1 + "rem");
   return row;
 }
 
@@ -316,7 +318,7 @@ const differing = (values) => (values.length > 1 && !allSame(values) ? "differs"
 
 function keyCell(key, told, path) {
   const text = typeof key === "number" ? `[${key}]` : key;
-  return h("th", { scope: "row" }, bdi(text), told.at ? told.at(path) : null);
+  return rowName(bdi(text), told.at && told.at(path));
 }
 
 function valueRow(key, values, told, depth, path) {
@@ -340,7 +342,7 @@ const beside = (values, at) => values[at === values.length - 1 ? at - 1 : values
 
 function sideLeaf(values, at, path) {
   const other = beside(values, at);
-  if (values[at] === undefined) return h("span.void", "—", h("span.sr", "none"));
+  if (values[at] === undefined) return h("span.void", "—", sr("none"));
   const tag = at === values.length - 1 ? "ins" : "del";
   if (other !== undefined && same(other, values[at])) return leaf(values[at], path);
   const parts = other === undefined ? null : wordDiff(leafText(values[at]), leafText(other));
@@ -349,7 +351,7 @@ function sideLeaf(values, at, path) {
 
 function unifiedLeaf(values, told, path) {
   return values.map((value, at) => value !== undefined && h("div.line", { class: told.sides[at].cls },
-    h("span.sign", at === values.length - 1 ? "+" : "−", h("span.sr", told.sides[at].name)), sideLeaf(values, at, path)));
+    h("span.sign", at === values.length - 1 ? "+" : "−", sr(told.sides[at].name)), sideLeaf(values, at, path)));
 }
 
 // Texts beside each other, or in one with what went and what came. The last one is set beside the one before, or before that one where
