@@ -61,6 +61,7 @@ COLOURS = {Group.FAIL: RED, Group.COULD_NOT_RUN: YELLOW, Group.REVIEW: BLUE, Gro
 
 _WIDTHS = (140, 2_000, 100_000)
 _FOLDED = 6
+_FAILED = 20
 _CAUSES = 8
 
 
@@ -283,7 +284,7 @@ def summary_lines(rows: Sequence[Row], *, verbosity: int = 0, report: str | None
     counted = totals(rows)
     lines: list[Line] = []
     if verbosity >= 0:
-        lines += _failed(rows, 20 if verbosity < 1 else len(rows))
+        lines += _failed(rows, verbosity)
     if verbosity > 0:
         lines += _reviewed(rows)
         lines += _accepted(rows, width_of(verbosity))
@@ -326,14 +327,26 @@ def _labelled(label: str, text: str, markup: dict[str, bool]) -> Line:
     return [(f"{label:<15}", {**markup, **BOLD}), (text, {})]
 
 
-def _failed(rows: Sequence[Row], most: int) -> Iterator[Line]:
+def _failed(rows: Sequence[Row], verbosity: int) -> Iterator[Line]:
+    """A line each; what a stop or a crash kept from being judged is as many lines as there are reasons."""
     failed = [row for row in rows if not group_of_row(row).passes and not is_stale_alone(row)]
-    for row in failed[:most]:
+    reasons = Counter(row["failure"] for row in failed if row.get("unfinished") and verbosity < 1)
+    told = [row for row in failed if not row.get("unfinished") or reasons[row["failure"]] < 2]
+    most = _FAILED if verbosity < 1 else len(told)
+    for row in told[:most]:
         group = group_of_row(row)
         warn = [(" (gate: warn)", YELLOW)] if row["gate"] == "warn" else []
         yield [(f"{group:<15}", COLOURS[group]), (visible(name_of(row)), BOLD), *warn, (f"  {in_one_line(row)}", {})]
-    if len(failed) > most:
-        yield [(f"{'':<15}and {len(failed) - most:,} more (-v names them all)", DIM)]
+    if len(told) > most:
+        yield [(f"{'':<15}and {len(told) - most:,} more (-v names them all)", DIM)]
+    for reason, number in reasons.items():
+        if number > 1:
+            group, name = Group.COULD_NOT_RUN, plural(number, "session")
+            yield [
+                (f"{group:<15}", COLOURS[group]),
+                (name, BOLD),
+                (f"  {visible(str(reason))} (-v names them all)", {}),
+            ]
 
 
 def _pinned(rows: Sequence[Row]) -> Iterator[Line]:

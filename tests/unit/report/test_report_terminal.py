@@ -19,7 +19,7 @@ from report_data import (
 )
 
 from pytest_statebase.compare.model import Observed, TurnResult, Verdict
-from pytest_statebase.report.results import Row
+from pytest_statebase.report.results import Row, error_row
 from pytest_statebase.report.terminal import divergence_lines, failure_lines, plain, summary_lines
 
 GOLD = Path(__file__).parents[2] / "gold" / "report"
@@ -72,6 +72,16 @@ def test_what_to_paste_is_there() -> None:
 
 def test_a_warning_gate_is_told() -> None:
     assert "(gate: warn)" in plain(summary_lines([row(raised())]))
+
+
+def test_what_a_stop_kept_from_being_judged_is_one_line_a_reason() -> None:
+    stopped = [error_row(f"fixtures/s{number}.session.yaml", "version 0", "did not finish: -x") for number in range(19)]
+    rows = [row(raised()), *({**one, "unfinished": True} for one in stopped)]
+    told = [line for line in plain(summary_lines(rows)).splitlines() if "did not finish" in line]
+    assert told == ["could not run  19 sessions  did not finish: -x (-v names them all)"]
+    assert plain(summary_lines(rows, verbosity=1)).count("did not finish: -x") == 19
+    alone = plain(summary_lines(rows[:2]))
+    assert "could not run  fixtures/s0.session.yaml::version-0  did not finish: -x" in alone
 
 
 @pytest.mark.parametrize("verbosity", [-1, 0, 1, 2])

@@ -70,13 +70,16 @@ const listen = (target, event, run, options) => target.addEventListener(event, r
 // As style sheets have it.
 const NARROW = matchMedia("(max-width: 46rem)");
 const focused = () => document.activeElement;
+// Without moving the page.
 const focusQuietly = (element) => element?.focus({ preventScroll: true });
 const setStyle = (element, name, value) => element.style.setProperty(name, value);
 
 const dim = (...inner) => h("span.dim", ...inner);
 const sr = (...inner) => h("span.sr", ...inner); // for those who hear the page
 const button = (words, click, props) => h("button", { ...props, on: { click } }, words);
+// What unfolds: its words, and what stands below them.
 const more = (words, open, ...inner) => h("details.more", { open }, h("summary", words), inner);
+// Names of columns and of a row, in a table.
 const columns = (...names) => h("thead", h("tr", names.map((name) => h("th", { scope: "col" }, name))));
 const rowName = (...inner) => h("th", { scope: "row" }, ...inner);
 const factList = (facts) => h("dl.facts", facts.map(([name, value]) => h("div", h("dt", name), h("dd", bdi(value)))));
@@ -291,7 +294,7 @@ function virtualList(rows, height, draw, props) {
   return box;
 }
 
-// The row of a list that has the focus, null where none has.
+// The position of the row of a list that has the focus, as a text; nothing where none has.
 const heldRow = (list) => (list.contains(focused()) ? focused().closest("[data-row]")?.dataset.row : null);
 
 function focusRow(row) {

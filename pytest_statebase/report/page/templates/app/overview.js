@@ -322,7 +322,7 @@ function sessionList() {
   // Move the focus to the next session, or the one before; first: from the beginning.
   box.step = (by, first) => {
     const held = heldRow(list);
-    let i = first ? 0 : held === null ? at(-list.getBoundingClientRect().top) : +held + by;
+    let i = first ? 0 : held ? +held + by : at(-list.getBoundingClientRect().top);
     while (items[i]?.section) i += by;
     if (!items[i]) return;
     const top = list.getBoundingClientRect().top + tops[i];
