@@ -25,10 +25,9 @@ function tracesView(now) {
   view.actionBox = h("div.trace-actions", { role: "group", label: "Actions" });
   view.detail = h("section.card.trace-detail", { label: "The chosen trace" });
   view.body = h("div.trace-body", view.detail);
-  view.root = h("div.traces", { data: { title: "Traces" } }, h("h1", "Traces"), asked ? tracedSession(view.session) : null,
-    h("div.toolbar", view.search, view.actorBox, orderButton(view),
-      button("Export CSV", () => download(csvName(view), csvOf(view.shown)))),
-    view.actionBox, view.status, view.progress, view.body);
+  const parts = [h("div.toolbar", view.search, view.actorBox, orderButton(view), button("Export CSV", () => download(csvName(view), csvOf(view.shown)))),
+    view.actionBox, view.status, view.progress, view.body];
+  view.root = h("div.traces", { data: { title: "Traces" } }, h("h1", "Traces"), asked ? tracedSession(view.session) : null, asked && !view.session ? null : parts);
   tracesNow = view;
   addTraceList(view);
   listen(NARROW, "change", () => view.root.isConnected && addTraceList(view));
