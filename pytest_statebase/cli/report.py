@@ -193,5 +193,6 @@ def _fails(made: Run, what: str) -> bool:
     """Whether something fails that is to block a change."""
     from ..report.grouping import group_of_row
 
-    found = made.rows if what == "failing" or made.against is None else made.against.failing
-    return any(row["gate"] != "warn" and not group_of_row(row).passes for row in found)
+    if what == "newly-failing" and made.against is not None:
+        return bool(made.against.blocking)
+    return any(row["gate"] != "warn" and not group_of_row(row).passes for row in made.rows)

@@ -31,18 +31,31 @@ class Against:
     removed: Sequence[Row]
     """Among the base's alone."""
     unknown: Sequence[Row] = field(default=())
-    """Did not finish, here or in the base's run: nothing can be said of them."""
+    """Did not finish, here or in the base's run."""
+    lost: Sequence[Row] = field(default=())
+    """Those of `unknown` that passed before, and did not finish now."""
     doubt: str = field(default="", kw_only=True)
     """Why what is told as new may not be: the base's results are incomplete."""
 
     @property
+    def untold(self) -> list[Row]:
+        """Those of `unknown` that fail now, and did not finish before."""
+        return [row for row in self.unknown if not (_passes(row) or _unfinished(row))]
+
+    @property
     def failing(self) -> list[Row]:
-        """What fails and did not before: newly failing, or new and failing."""
-        return [*self.newly_failing, *(row for row in self.new if not _passes(row))]
+        """What does not pass and is not known to have failed before: newly failing, new, or passing before and lost."""
+        return [*self.newly_failing, *(row for row in self.new if not _passes(row)), *self.untold, *self.lost]
+
+    @property
+    def blocking(self) -> list[Row]:
+        """Those that are to keep the change from being merged."""
+        return [row for row in self.failing if row["gate"] != "warn"]
 
     def of_rows(self, changed: Callable[[Row], Row]) -> Against:
         """The same with other rows in the place of these."""
-        lists = (self.newly_failing, self.newly_passing, self.still_failing, self.new, self.removed, self.unknown)
+        lists = [self.newly_failing, self.newly_passing, self.still_failing, self.new, self.removed]
+        lists += [self.unknown, self.lost]
         return Against(self.path, *([changed(row) for row in rows] for rows in lists), doubt=self.doubt)
 
 
@@ -63,9 +76,10 @@ def compared_with(path: Path, rows: Sequence[Row], *, whole: bool = True) -> Aga
         [row for passed, passes, row in known if passed and not passes],
         [row for passed, passes, row in known if not passed and passes],
         [row for passed, passes, row in known if not passed and not passes],
-        [row for key, row in now.items() if key not in before and not _unfinished(row)],
+        [row for key, row in now.items() if key not in before],
         [row for key, row in before.items() if key not in now] if whole else [],
-        [row for key, row in now.items() if _unfinished(row, before.get(key, row))],
+        [row for was, row in both if _unfinished(was, row)],
+        [row for was, row in both if _unfinished(row) and _passes(was)],
         doubt=_doubt(run),
     )
 
@@ -103,7 +117,7 @@ def _unfinished(*rows: Mapping[str, object]) -> bool:
 
 
 def against_lines(against: Against, *, verbosity: int = 0) -> list[Line]:
-    """What this change did, for a terminal: the counts, then each replay that fails now and did not before.
+    """What this change did, for a terminal: the counts, then each replay that is not known to have failed before.
 
     verbosity: pytest's; below 0 the counts alone, from 1 on also what passes now, still fails, is new or gone.
     """

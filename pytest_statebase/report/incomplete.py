@@ -70,7 +70,9 @@ def headline(run: Mapping[str, Any], words: str) -> str:
 
 
 def passing(run: Mapping[str, Any], number: int) -> str:
-    """That all sessions pass, or all that are there."""
+    """That all sessions pass, or all that are there; that there are none."""
+    if not number:
+        return "No session was replayed"
     is_whole = not missing_of(run)
     if number == 1:
         return "The session passes" if is_whole else "the session that is here passes"

@@ -21,7 +21,7 @@ from ..grouping import (
     tally_text,
     totals,
 )
-from ..incomplete import headline
+from ..incomplete import headline, passing
 from ..page.view import anchors_of
 from ..results import replace_file
 from ..rows import Row
@@ -120,11 +120,7 @@ def _by_reason(rows: Sequence[Row], pages: Sequence[_Page]) -> Iterator[tuple[Fa
 def _index(made: Run, pages: Sequence[_Page], left: int) -> str:
     rows = made.rows
     bad = sum(not group_of_row(row).passes for row in rows)
-    head = (
-        f"{bad:,} of {plural(len(rows), 'session')} did not pass"
-        if bad
-        else f"{plural(len(rows), 'session')}, all passed"
-    )
+    head = f"{bad:,} of {plural(len(rows), 'session')} did not pass" if bad else passing(made.run, len(rows))
     parts = [f"# {headline(made.run, head)}", *_facts(made)]
     if pages:
         parts += ["## Why", *_reasons(rows, pages), "## Files", *_files(made, pages, left)]
@@ -174,11 +170,13 @@ def _reason(failure: Failure) -> str:
 
 
 def _files(made: Run, pages: Sequence[_Page], left: int) -> Iterator[str]:
-    new = {id(row) for row in made.against.failing} if made.against else set()
+    against = made.against
+    marked = dict.fromkeys(map(id, against.failing), "newly failing") if against else {}
+    marked |= dict.fromkeys(map(id, against.lost), "passed before") if against else {}
     lines = []
     for page in pages:
         row = page.row
-        marks = ["newly failing"] if id(row) in new else []
+        marks = [marked[id(row)]] if id(row) in marked else []
         marks += ["`gate: warn`"] if row.get("gate") == "warn" else []
         marks += [f"owner {span(row['owner'])}"] if row.get("owner") else []
         turn = f" turn {int(page.turn['turn'])}" if page.turn else ""

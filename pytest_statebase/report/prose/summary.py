@@ -85,8 +85,19 @@ class _Page:
         self.rows = made.rows
         self.counted = totals(made.rows)
         self.anchors = {id(row): anchor for row, anchor in zip(made.rows, anchors_of(made.rows), strict=True)}
-        self.failures = failures(made.rows)
-        self.bad = [row for row in made.rows if not group_of_row(row).passes]
+        self.base = _beside_base(made.against) if made.against else {}
+        self.new = {id(row) for row in made.against.failing} if made.against else set()
+        self.failures = sorted(failures(made.rows), key=lambda one: (one.is_unfinished, not self._new_in(one)))
+        bad = [row for row in made.rows if not group_of_row(row).passes]
+        self.bad = sorted(bad, key=self._rank)
+
+    def _rank(self, row: Row) -> tuple[bool, ...]:
+        """What did not begin was stopped by another, what blocks nothing can wait, and so can what is old."""
+        return bool(row.get("unfinished")), row.get("gate") == "warn", id(row) not in self.new
+
+    def _new_in(self, failure: Failure) -> int:
+        """In how many sessions that are not known to have failed before it is."""
+        return len({id(row) for row, _ in failure.places} & self.new)
 
     def opening(self) -> str:
         """The run in one line, and where the report is."""
@@ -98,19 +109,22 @@ class _Page:
         return "\n\n".join([f"### {sign} {words}", " · ".join(facts), *self._stale(), "\n".join(self._groups())])
 
     def _headline(self) -> tuple[str, str]:
-        if not self.rows:
-            return "⚠️", headline(self.made.run, "No session was replayed")
-        blocking = any(row.get("gate") != "warn" for row in self.bad)
-        sign = "❌" if blocking else "⚠️" if self.bad else "✅"
-        against = self.made.against
-        run = self.made.run
-        words = _do_not_pass(len(self.bad), len(self.rows))
-        if against is not None and self.bad:
-            words = _blamed(against) or f"nothing fails that did not fail before; {words}"
-            sign = sign if against.failing else "⚠️"
+        run, against = self.made.run, self.made.against
         if not self.bad:
-            return "⚠️" if missing_of(run) else sign, headline(run, passing(run, len(self.rows)))
-        return sign, headline(run, words[:1].upper() + words[1:])
+            return "⚠️" if missing_of(run) or not self.rows else "✅", headline(run, passing(run, len(self.rows)))
+        words = _do_not_pass(len(self.bad), len(self.rows))
+        blocking = [row for row in self.bad if row.get("gate") != "warn"]
+        if against is not None:
+            words = _blamed(against) or self._known_before(words)
+            blocking = against.blocking
+        return "❌" if blocking else "⚠️", headline(run, words[:1].upper() + words[1:])
+
+    def _known_before(self, words: str) -> str:
+        """Of a change that nothing is blamed on. What did not finish may hide that it breaks more than before."""
+        lost = sum(bool(row.get("unfinished")) for row in self.bad)
+        if lost:
+            return f"{words}; {plural(lost, 'session')} that did not pass before did not finish"
+        return f"nothing fails that did not fail before; {words}"
 
     def _stale(self) -> Iterator[str]:
         told = stale_text(self.rows)
@@ -129,67 +143,97 @@ class _Page:
     def parts(self, causes: int = 1_000_000, sessions: int = 1_000_000) -> Iterator[Part]:
         """Every section, what matters most first."""
         if self.made.against is not None:
-            yield from self._against(self.made.against, sessions)
-        yield from self._causes(causes)
-        yield from self._sessions(sessions)
-        yield from self._owners()
+            yield self._against(self.made.against, sessions)
+        if self._is_one_each():
+            yield from self._explained(sessions)
+        else:
+            yield from self._causes(causes)
+            yield from self._sessions(sessions)
+            yield from self._owners()
         yield from self._writes(sessions)
         yield self._numbers()
         yield from self._warnings()
 
-    def _against(self, against: Against, most: int) -> Iterator[Part]:
+    def _against(self, against: Against, most: int) -> Part:
+        """How many are in which list, and those that pass or are gone: the others are told with their failures."""
         counts = [("newly failing", against.newly_failing), ("newly passing", against.newly_passing)]
         counts += [("still failing", against.still_failing), ("new", against.new), ("removed", against.removed)]
         counts += [("not finished", against.unknown)] if against.unknown else []
         told = ", ".join(f"**{len(rows):,}** {name}" for name, rows in counts) + ", compared with the base branch."
         told += f" {against.doubt}." if against.doubt else ""
-        listed = [(name, row) for name, rows in counts if name != "still failing" for row in rows]
-        items = (f"- {name}: {self._place(row)}{self._failed_with(row, name)}" for name, row in listed)
-        yield Part("What this change did", [told, *([""] if listed else [])], items, len(listed), "sessions", most)
-
-    def _failed_with(self, row: Row, name: str) -> str:
-        return f", {turns_text(row)}" if name in ("newly failing", "new") and not group_of_row(row).passes else ""
+        bad = set(map(id, self.bad))
+        listed = [(name, row) for name, rows in counts for row in rows if id(row) not in bad]
+        items = (f"- {name}: {self._place(row)}" for name, row in listed)
+        return Part("What this change did", [told, *([""] if listed else [])], items, len(listed), "sessions", most)
 
     def _place(self, row: Row, turn: Row | None = None) -> str:
         """A session, or one of its turns, as a link into the report."""
-        anchor = self.anchors.get(id(row))
-        number = turn["turn"] if turn and isinstance(turn["turn"], int) else None
-        told = code(short_name(row), 80) + (f" turn {number}" if number is not None else "")
+        number = _number(turn)
+        return self._linked(code(short_name(row), 80) + (f" turn {number}" if number is not None else ""), row, turn)
+
+    def _linked(self, words: str, row: Row, turn: Row | None) -> str:
+        anchor, number = self.anchors.get(id(row)), _number(turn)
         if anchor is None:
-            return told
-        return linked(told, page_link(self.made.url, anchor if number is None else f"{anchor}-{number}"))
+            return words
+        return linked(words, page_link(self.made.url, anchor if number is None else f"{anchor}-{number}"))
+
+    def _is_one_each(self) -> bool:
+        """Whether each session has its own reason, so that one table says all of them."""
+        return len(self.failures) == len(self.bad) and all(failure.sessions == 1 for failure in self.failures)
+
+    def _explained(self, most: int) -> Iterator[Part]:
+        """The sessions that do not pass, each with the reason that it alone has."""
+        reasons = {id(failure.places[0][0]): failure for failure in self.failures}
+        told = ((row, reasons[id(row)]) for row in self.bad)
+        cells = ((*self._facts_of(row, one.places[0][1]), *what_differs(one)) for row, one in told)
+        yield from self._listed(cells, ("What differs", "Recorded → now"), most)
 
     def _causes(self, most: int) -> Iterator[Part]:
-        if self.failures:
-            lines = table_head("Sessions#", "What differs", "Recorded → now", "Where")
-            items = map(self._cause, self.failures)
-            yield Part("Why sessions fail", lines, items, len(self.failures), "reasons", most)
+        new = ["Not failing before#"] if self.made.against else []
+        lines = table_head("Sessions#", *new, "What differs", "Recorded → now", "Where")
+        items = map(self._cause, self.failures)
+        yield Part("Why sessions fail", lines, items, len(self.failures), "reasons", most)
 
     def _cause(self, failure: Failure) -> str:
+        first = next((place for place in failure.places if id(place[0]) in self.new), failure.places[0])
         more = len(failure.places) - 1
-        where = self._place(*failure.places[0]) + (f" and {more:,} more" if more else "")
-        return table_row(f"{failure.sessions:,}", *what_differs(failure), where)
+        where = self._place(*first) + (f" and {more:,} more" if more else "")
+        new = [f"{self._new_in(failure):,}"] if self.made.against else []
+        return table_row(f"{failure.sessions:,}", *new, *what_differs(failure), where)
 
     def _sessions(self, most: int) -> Iterator[Part]:
-        if self.bad:
-            rows = sorted(self.bad, key=lambda row: (bool(row.get("unfinished")), row.get("gate") == "warn"))
-            lines = [
-                f"To replay one again: {code(reproduce_command(rows[0]), 600)}",
-                "",
-                *table_head("Session", "Owner", "Turns"),
-            ]
-            title = f"{plural(len(rows), 'session')} that {'does' if len(rows) == 1 else 'do'} not pass"
-            items = map(self._session, rows)
-            yield Part(title, lines, items, len(rows), "sessions", most, is_folded=len(rows) > _OPEN)
+        yield from self._listed(map(self._facts_of, self.bad), (), most, is_folded=len(self.bad) > _OPEN)
 
-    def _session(self, row: Row) -> str:
-        owner = code(row["owner"], 60) if row.get("owner") else ""
-        gate = ", blocks nothing (`gate: warn`)" if row.get("gate") == "warn" else ""
-        return table_row(self._place(row), owner, turns_text(row) + gate)
+    def _listed(
+        self, cells: Iterable[tuple[str, ...]], further: tuple[str, ...], most: int, *, is_folded: bool = False
+    ) -> Iterator[Part]:
+        """A table of the sessions that do not pass. further: the titles beyond those of `_facts_of`."""
+        if self.bad:
+            number = len(self.bad)
+            again = f"To replay one again: {code(reproduce_command(self.bad[0]), 600)}"
+            lines = [again, "", *table_head(*self._titles(), *further)]
+            title = f"{plural(number, 'session')} that {'does' if number == 1 else 'do'} not pass"
+            items = (table_row(*told) for told in cells)
+            yield Part(title, lines, items, number, "sessions", most, is_folded=is_folded)
+
+    def _titles(self) -> list[str]:
+        owner = ["Owner"] if any(row.get("owner") for row in self.bad) else []
+        return ["Session", *owner, *(["Base branch"] if self.made.against else []), "Turns"]
+
+    def _facts_of(self, row: Row, turn: Row | None = None) -> tuple[str, ...]:
+        """What stands below `_titles`. turn: the one to which the link leads."""
+        told = {
+            "Session": self._linked(code(short_name(row), 80), row, turn),
+            "Owner": code(row["owner"], 60) if row.get("owner") else "",
+            "Base branch": self.base.get(id(row), ""),
+            "Turns": turns_text(row) + (", blocks nothing (`gate: warn`)" if row.get("gate") == "warn" else ""),
+        }
+        return tuple(told[title] for title in self._titles())
 
     def _owners(self) -> Iterator[Part]:
+        """How many sessions each has, where these are too many to be shown at once."""
         owners = Counter(str(row.get("owner") or "") for row in self.bad)
-        if any(owners):
+        if any(owners) and len(self.bad) > _OPEN:
             told = [
                 f"- {code(name, 60) if name else 'without an owner'}: {plural(number, 'session')}"
                 for name, number in owners.most_common()
@@ -260,6 +304,10 @@ _OPEN = 10
 """As many sessions are shown at once; more are folded, the reasons say what matters."""
 
 
+def _number(turn: Row | None) -> int | None:
+    return turn["turn"] if turn and isinstance(turn["turn"], int) else None
+
+
 def _said(one: Write) -> str:
     """The arguments with which it was called, or would have been."""
     sides = [one.call["replayed"], one.call["recorded"]]
@@ -277,11 +325,26 @@ def _alike(found: Iterable[Write]) -> list[tuple[Write, int]]:
 
 
 def _blamed(against: Against) -> str | None:
-    """What a change broke, in words."""
-    old, new = len(against.newly_failing), len(against.failing) - len(against.newly_failing)
+    """What does not pass and is not known to have failed before, in words."""
+    old, untold, lost = map(len, (against.newly_failing, against.untold, against.lost))
+    new = len(against.failing) - old - untold - lost
     told = [f"this change makes {plural(old, 'session')} fail"] if old else []
     told += [f"{plural(new, 'new session')} {'does' if new == 1 else 'do'} not pass"] if new else []
-    return ", and ".join(told) or None
+    told += [f"{plural(lost, 'session')} that passed before did not finish"] if lost else []
+    fail = "fails" if untold == 1 else "fail"
+    told += [f"{plural(untold, 'session')} that did not finish before {fail}"] if untold else []
+    words = ", and ".join(told)
+    return words if against.blocking or not words else f"{words}; this blocks nothing (`gate: warn`)"
+
+
+def _beside_base(against: Against) -> dict[int, str]:
+    """By the row: what the base branch's results say of a session; in bold what is not known to have failed."""
+    told = dict.fromkeys(map(id, against.unknown), "did not pass")
+    told |= dict.fromkeys(map(id, against.untold), "**did not finish**")
+    told |= dict.fromkeys(map(id, against.lost), "**passed**")
+    told |= dict.fromkeys(map(id, against.still_failing), "failed")
+    told |= dict.fromkeys(map(id, against.newly_failing), "**passed**")
+    return told | dict.fromkeys(map(id, against.new), "**new**")
 
 
 def _do_not_pass(bad: int, number: int) -> str:

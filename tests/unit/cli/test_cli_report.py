@@ -164,6 +164,18 @@ def test_verdicts_count_where_that_is_asked_for(base: list[Row], gate: str, opti
     assert result.exit_code == code, result.output
 
 
+@pytest.mark.parametrize(("gate", "code"), [("block", 1), ("warn", 0)])
+def test_a_change_that_lets_nothing_finish_is_not_harmless(gate: str, code: int) -> None:
+    write_results("base.jsonl", [good(name) for name in "abc"], {})
+    write_results("now.jsonl", [{**bad(name), "unfinished": True, "gate": gate} for name in "abc"], {})
+    options = ("--base-results=base.jsonl", "--fail-on=newly-failing", "--summary=c.md")
+    result = report("merge", "now.jsonl", *options)
+    assert result.exit_code == code, result.output
+    assert "0 newly failing, 3 not finished" in result.stdout
+    headline = Path("c.md").read_text(encoding="utf-8").splitlines()[1]
+    assert headline.startswith(f"### {'❌' if code else '⚠️'} 3 sessions that passed before did not finish")
+
+
 def test_what_newly_fails_is_known_with_a_base_alone() -> None:
     result = report("merge", *shards(), "--fail-on=newly-failing")
     assert result.exit_code == 1

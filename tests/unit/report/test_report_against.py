@@ -73,13 +73,47 @@ def test_several_replays_of_one_test_are_compared_in_order(tmp_path: Path) -> No
     assert (len(found.newly_passing), found.newly_failing, found.new) == (1, [], [])
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_what_did_not_finish_is_said_of_nothing(tmp_path: Path, turned: bool) -> None:
-    """A run that stopped at its first failure did not break what came after it."""
-    pair = [{**named(broken_plan(), "a"), "unfinished": True}], [named(GOOD, "a")]
-    found = against(tmp_path, *(pair[::-1] if turned else pair))
-    assert names(found.unknown) == ["a"]
-    assert not any((found.newly_failing, found.newly_passing, found.still_failing, found.new, found.removed))
+def unfinished(name: str, **facts: Any) -> dict[str, Any]:
+    return {**named(broken_plan(), name), "unfinished": True, **facts}
+
+
+LOST = unfinished("a")
+
+
+@pytest.mark.parametrize(
+    ("base", "now", "lists", "blocks"),
+    [
+        (GOOD, LOST, "unknown lost", True),
+        (GOOD, {**LOST, "gate": "warn"}, "unknown lost", False),
+        (BAD, LOST, "unknown", False),
+        (LOST, LOST, "unknown", False),
+        (LOST, GOOD, "unknown", False),
+        (LOST, BAD, "unknown untold", True),
+        (LOST, {**BAD, "gate": "warn"}, "unknown untold", False),
+        (None, LOST, "new", True),
+        (None, {**LOST, "gate": "warn"}, "new", False),
+    ],
+)
+def test_what_did_not_finish_blocks_unless_it_is_known_not_to_have_passed(
+    tmp_path: Path, base: Any, now: Any, lists: str, blocks: bool
+) -> None:
+    """Not to finish is not to pass: a crash of everything is no harmless change."""
+    found = against(tmp_path, [named(base, "a")] if base else [], [named(now, "a")])
+    every = ("newly_failing", "newly_passing", "still_failing", "new", "removed", "unknown", "lost", "untold")
+    assert [name for name in every if getattr(found, name)] == lists.split()
+    assert names(found.blocking) == (["a"] if blocks else [])
+    assert found.of_rows(lambda row: row) == found
+
+
+def test_a_run_that_stopped_at_an_old_failure_proves_nothing_of_the_others(tmp_path: Path) -> None:
+    base = [named(BAD, "a"), named(GOOD, "b"), named(BAD, "c")]
+    found = against(tmp_path, base, [named(BAD, "a"), unfinished("b"), unfinished("c")])
+    assert names(found.still_failing) == ["a"]
+    assert names(found.unknown) == ["b", "c"]
+    assert names(found.blocking) == ["b"]
+    (head, line) = plain(against_lines(found)).splitlines()
+    assert "0 newly failing, 1 still failing, 2 not finished" in head
+    assert line.startswith("not finished   fixtures/b.session.yaml::version-0  ")
 
 
 def test_a_replay_that_cannot_begin_or_is_unrecorded_fails(tmp_path: Path) -> None:

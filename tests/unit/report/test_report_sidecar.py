@@ -96,7 +96,7 @@ def test_files_of_earlier_runs_go_and_strangers_stay(tmp_path: Path) -> None:
         *marked,
     }
     index = (tmp_path / "index.md").read_text(encoding="utf-8")
-    assert "\n# 1 session, all passed\n" in index
+    assert "\n# The session passes\n" in index
     assert "## Files" not in index
 
 
@@ -131,6 +131,13 @@ def test_what_fails_because_of_the_change_is_marked(tmp_path: Path) -> None:
     against = Against("base.jsonl", [rows[1]], [], [rows[0]], [], [])
     lines = written(tmp_path, rows, against=against)["index.md"].split("\n")
     assert [line.split("`")[3] for line in lines if "newly failing" in line] == [rows[1]["nodeid"]]
+    against = Against("base.jsonl", [], [], [], [], [], rows[:1], rows[:1])
+    lines = written(tmp_path, rows, against=against)["index.md"].split("\n")
+    assert [line.split("`")[3] for line in lines if "passed before" in line] == [rows[0]["nodeid"]]
+
+
+def test_an_empty_run_did_not_pass(tmp_path: Path) -> None:
+    assert "\n# No session was replayed\n" in written(tmp_path, [])["index.md"]
 
 
 def test_moved_prompts_are_one_line(tmp_path: Path) -> None:

@@ -110,15 +110,18 @@ def test_calls_with_an_effect_are_counted_and_troubled_ones_told_once() -> None:
 
 
 def test_owners_are_named_and_not_called() -> None:
-    rows = [*many(3), row(unrecorded())]
+    rows = [*many(10), row(unrecorded())]
     rows[0]["owner"] = "@acme/refunds"
     text = render_comment(of(rows))
     assert section(text, "Owners") == [
-        "- `payments-team`: 2 sessions",
+        "- `payments-team`: 9 sessions",
         "- `@\u200bacme/refunds`: 1 session",
         "- without an owner: 1 session",
     ]
     assert_inert(text, PAGE)
+    few = render_comment(of(rows[:3]))
+    assert "| `@\u200bacme/refunds` | turn 2 still-failing |" in few
+    assert "#### Owners" not in few
 
 
 def test_the_same_difference_of_many_sessions_is_one_row() -> None:
@@ -157,7 +160,7 @@ def test_failures_without_a_difference_are_reasons_too() -> None:
 
 
 def against(**found: Sequence[Row]) -> Against:
-    names = ("newly_failing", "newly_passing", "still_failing", "new", "removed", "unknown")
+    names = ("newly_failing", "newly_passing", "still_failing", "new", "removed", "unknown", "lost")
     return Against("base.jsonl", *(found.get(name, []) for name in names))
 
 
@@ -172,22 +175,91 @@ def test_what_a_change_did_comes_first() -> None:
     assert section(text, "What this change did") == [
         "**2** newly failing, **1** newly passing, **1** still failing, **1** new, **1** removed, "
         "compared with the base branch.",
-        f"- newly failing: [`refund-0::turn-2`]({at(rows[0])}), turn 2 still-failing",
-        f"- newly failing: [`refund-1::turn-2`]({at(rows[1])}), turn 2 still-failing",
         f"- newly passing: [`clean::version-0`]({at(rows[3])})",
-        f"- new: [`greeting::version-0`]({at(rows[4])}), turn 1 error",
         "- removed: `gone::version-0`",
     ]
     assert text.index("What this change did") < text.index("Why sessions fail")
+    first, second = section(text, "Why sessions fail")[2:]
+    assert first.startswith("| 3 | 2 | `tools.issue_refund.arguments.amount` another argument | ")
+    assert second.startswith("| 1 | 1 | `error` ")
+    assert [line.split(" | ", 1)[1] for line in section(text, "4 sessions that do not pass")[1:]] == [
+        "Owner | Base branch | Turns |",
+        "--- | --- | --- |",
+        "`payments-team` | **passed** | turn 2 still-failing |",
+        "`payments-team` | **passed** | turn 2 still-failing |",
+        "`payments-team` | failed | turn 2 still-failing |",
+        " | **new** | turn 1 error, blocks nothing (`gate: warn`) |",
+    ]
+
+
+def test_sessions_with_a_reason_each_are_in_one_table() -> None:
+    rows = [row(still_failing()), row(raised()), row(clean())]
+    text = render_comment(of(rows, against=against(newly_failing=rows[:1], still_failing=rows[1:2])))
+    assert "Why sessions fail" not in text
+    assert section(text, "2 sessions that do not pass")[1:] == [
+        "| Session | Owner | Base branch | Turns | What differs | Recorded → now |",
+        "| --- | --- | --- | --- | --- | --- |",
+        f"| [`refund::turn-2`]({at(rows[0])}-2) | `payments-team` | **passed** | turn 2 still-failing | "
+        "`tools.issue_refund.arguments.amount` another argument | `42.5` → `40.0` |",
+        f"| [`greeting::version-0`]({at(rows[1])}-1) |  | failed | turn 1 error, blocks nothing (`gate: warn`) | "
+        "`error` `the agent raised KeyError: 'order_id'` | "
+        """now `{type: "builtins:KeyError", message: "'order_id'"}` |""",
+    ]
+    assert [text.count(one) for one in ("`refund::turn-2`](", "`greeting::version-0`](")] == [1, 1]
+    assert_inert(text, PAGE)
+
+
+def test_what_is_not_known_to_have_failed_is_not_cut_away() -> None:
+    rows = [*many(40), *distinct(40, 3), {**row(raised()), "gate": "block"}]
+    found = against(still_failing=rows[:-1], newly_failing=rows[-1:])
+    text = render_comment(of(rows, against=found))
+    assert section(text, "Why sessions fail")[2].startswith("| 1 | 1 | `error` ")
+    assert next(line for line in text.splitlines() if line.startswith("| [`")).startswith("| [`greeting::version-0`]")
 
 
 def test_a_change_that_breaks_nothing_is_not_blamed() -> None:
     rows = [*many(2), row(clean())]
     text = render_comment(of(rows, against=against(still_failing=rows[:2])))
     assert "### ⚠️ Nothing fails that did not fail before; 2 of 3 sessions do not pass\n" in text
-    text = render_comment(of(rows, against=against(unknown=rows[:2])))
-    assert "**0** removed, **2** not finished, compared with the base branch." in text
-    assert f"- not finished: [`refund-0::turn-2`]({at(rows[0])})" in section(text, "What this change did")
+
+
+def stopped(name: str) -> Row:
+    path = f"fixtures/{name}.session.yaml"
+    found = error_row(path, "version 0", "did not finish: the run was stopped", nodeid=f"{path}::version-0")
+    return {**found, "unfinished": True}
+
+
+def lost(*names: str, **facts: object) -> list[Row]:
+    return [{**stopped(name), **facts} for name in names]
+
+
+WARN = "; this blocks nothing (`gate: warn`)"
+
+
+@pytest.mark.parametrize(
+    ("found", "words", "base"),
+    [
+        ({"lost": lost(*"abc")}, "❌ 3 sessions that passed before did not finish", "**passed**"),
+        ({"lost": lost("a", gate="warn")}, "⚠️ 1 session that passed before did not finish" + WARN, "**passed**"),
+        ({"new": lost("a")}, "❌ 1 new session does not pass", "**new**"),
+        (
+            {"unknown": lost("a", "b")},
+            "⚠️ 2 of 3 sessions do not pass; 2 sessions that did not pass before did not finish",
+            "did not pass",
+        ),
+        ({"unknown": many(1)}, "❌ 1 session that did not finish before fails", "**did not finish**"),
+        ({"newly_failing": many(2), "lost": lost("a")}, "❌ This change makes 2 sessions fail, and 1 session that", ""),
+        ({"newly_failing": [row(raised())], "still_failing": many(1)}, "⚠️ This change makes 1 session fail" + WARN, ""),
+        ({"still_failing": many(1), "unknown": lost("a")}, "⚠️ 2 of 3 sessions do not pass; 1 session that did", ""),
+    ],
+)
+def test_a_change_is_not_absolved_of_what_did_not_finish(found: dict[str, list[Row]], words: str, base: str) -> None:
+    rows = [one for part in found.values() for one in part]
+    found = {**found, "unknown": [*found.get("unknown", ()), *found.get("lost", ())]}
+    good = [row(clean(f"good-{number}")) for number in range(3 - len(rows))]
+    text = render_comment(of([*rows, *good], url=None, against=against(**found)))
+    assert text.startswith(f"{MARKER}\n### {words}")
+    assert base in text
 
 
 @pytest.mark.parametrize(
@@ -261,12 +333,6 @@ def test_a_warning_of_sessions_names_them_and_one_of_the_run_does_not() -> None:
     ]
 
 
-def stopped(name: str) -> Row:
-    path = f"fixtures/{name}.session.yaml"
-    found = error_row(path, "version 0", "did not finish: the run was stopped", nodeid=f"{path}::version-0")
-    return {**found, "unfinished": True}
-
-
 def test_what_stopped_a_run_comes_before_what_it_did_not_get_to() -> None:
     rows = [*map(stopped, "abc"), {**row(unproven()), "gate": "warn"}, *map(stopped, "def")]
     text = render_comment(of(rows, url=None))
@@ -275,8 +341,8 @@ def test_what_stopped_a_run_comes_before_what_it_did_not_get_to() -> None:
     assert last == "| 6 | `did not finish: the run was stopped` | not replayed | `a::version-0` and 5 more |"
     listed = section(text, "7 sessions that do not pass")
     assert listed[0].startswith("To replay one again: `pytest fixtures/draft.session.yaml ")
-    assert listed[3] == "| `draft::turn-2` |  | turn 2 unproven, blocks nothing (`gate: warn`) |"
-    assert listed[4] == "| `a::version-0` |  | did not finish |"
+    assert listed[3] == "| `draft::turn-2` | turn 2 unproven, blocks nothing (`gate: warn`) |"
+    assert listed[4] == "| `a::version-0` | did not finish |"
     assert text.count("the run was stopped") == 1
 
 
@@ -319,14 +385,17 @@ def distinct(number: int, length: int) -> list[Row]:
 def test_a_comment_keeps_to_the_limit_and_says_what_is_missing() -> None:
     text = render_comment(of(distinct(300, 500)))
     assert len(text.encode("utf-8")) <= COMMENT_LIMIT < 65_536
-    assert "… and 285 more reasons." in text
     assert "… and 275 more sessions." in text
-    assert "… and 270 more owners." in text
+    text = render_comment(of([*many(2), *distinct(300, 500)]))
+    assert len(text.encode("utf-8")) <= COMMENT_LIMIT
+    assert "… and 286 more reasons." in text
+    assert "… and 277 more sessions." in text
+    assert "… and 271 more owners." in text
     assert_inert(text, PAGE)
 
 
 def test_a_short_comment_names_the_sections_that_it_has_not() -> None:
-    text = render_comment(of(distinct(300, 500)), 3_000)
+    text = render_comment(of([*many(2), *distinct(300, 500)]), 3_000)
     assert len(text.encode("utf-8")) <= 3_000
     assert "Left out, because this text may not be longer: " in text
     assert text.rstrip().endswith("now is what the agent under test did.")
@@ -336,7 +405,7 @@ def test_a_short_comment_names_the_sections_that_it_has_not() -> None:
 def test_a_job_summary_of_very_many_keeps_to_the_limit() -> None:
     text = render_job_summary(of(distinct(3_000, 400)))
     assert 300_000 < len(text.encode("utf-8")) <= JOB_LIMIT
-    assert "more reasons." in text
+    assert "more sessions." in text
     assert "more turns." in text
 
 
@@ -431,13 +500,13 @@ def test_calls_without_values_are_told_in_words() -> None:
     for words, found in told.items():
         cause.clear()
         cause.update({"path": "tools.refund", **found})
-        (line,) = section(render_comment(of([one])), "Why sessions fail")[2:]
-        assert line.startswith(f"| 1 | `tools.refund` `{found['detail']}` | {words} | ")
+        line = section(render_comment(of([one])), "1 session that does not pass")[-1]
+        assert line.endswith(f" | `tools.refund` `{found['detail']}` | {words} |")
 
 
 def test_reasons_without_a_difference_are_told_in_words() -> None:
     again, stale = row(still_failing()), row(unproven())
     again["turns"][1]["divergences"] = []
     stale["turns"][0] |= {"verdict": "stale", "reason": "no model call is recorded", "divergences": []}
-    lines = section(render_comment(of([again, stale, all_rows()[-1]])), "Why sessions fail")[2:]
-    assert [line.split(" | ")[2] for line in lines] == ["the same", "not judged", "not replayed"]
+    lines = section(render_comment(of([again, stale, all_rows()[-1]])), "3 sessions that do not pass")[3:]
+    assert [line.split(" | ")[-1] for line in lines] == ["the same |", "not judged |", "not replayed |"]
