@@ -119,11 +119,19 @@ def test_recorded_text_is_no_command_of_the_log(project: Project, page: Path) ->
     assert r"price(item='#\x23[set-output name=a]b\n::stop-commands::t') has no answer" in result.stdout.str()
 
 
+BLANKS = "\t\v\f\x85\xa0\u1680\u2000\u2001\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+"""What .NET, of which the runner is made, takes for white space."""
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
         ("::error::x\n  ::add-mask::y", "\\x3a:error::x\n  \\x3a:add-mask::y"),
         ("\t::group::", "\t\\x3a:group::"),
+        *((f"x\n {blank}::error::y", f"x\n {blank}\\x3a:error::y") for blank in BLANKS),
+        ("x\r::error::y\r\n::z::", "x\r\\x3a:error::y\r\n\\x3a:z::"),
+        ("\n \n\u3000\n::x::", "\n \n\u3000\n\\x3a:x::"),
+        ("\ufeff::x::", "\ufeff::x::"),
         ("a::b, c: d", "a::b, c: d"),
         ("x ##[error]y ###[z]", r"x #\x23[error]y ##\x23[z]"),
         ("##vso[task.setvariable variable=a]b", r"#\x23vso[task.setvariable variable=a]b"),

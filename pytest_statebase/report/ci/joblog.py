@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-_COMMAND = re.compile(r"^([ \t]*):(?=:)|##(?=\[|vso\[)", re.MULTILINE)
+_COMMAND = re.compile(r"(?:^|(?<=\r))([^\S\r\n]*):(?=:)|##(?=\[|vso\[)", re.MULTILINE)
+"""Runners take a carriage return for the end of a line, and drop blanks of any script before they look for `::`."""
 
 
 def printable(text: str) -> str:
