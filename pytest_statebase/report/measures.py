@@ -18,10 +18,17 @@ Unit: TypeAlias = Literal["ms", "share"]
 WEEK: Final = timedelta(days=7)
 _LONGEST = 1e12
 """Milliseconds; what claims more is no time that anybody waited."""
+_NOT = r"(?:\b(?:no|not|never|without|zero|0|cannot)|n't) (?:(?:any|be|been|more|further|other|yet|tool|agent) )?"
 _FAILED = re.compile(
-    r"(?i)\b(?:error|fail\w*|crash\w*|exception|time[ _-]?out|timed[ _-]?out|abort\w*|cancel\w*|interrupt\w*|expired?|"
-    r"abandon\w*|killed|max[ _-]?(?:steps|turns|errors|iterations)|too[ _-]?many\w*|incomplete)"
+    r"(?i)\b(?:error|fail\w*|crash\w*|exception|time ?out|timed ?out|abort\w*|cancel\w*|interrupt\w*|expired?|"
+    r"abandon\w*|killed|max ?(?:steps|turns|errors|iterations)|too ?many\w*|incomplete|unresolved)"
 )
+_DONE = re.compile(
+    r"(?i)\b(?:complete[ds]?|success\w*|succeeded|done|finished|(?:re)?solved|fixed|replaced|fulfilled|satisfied|"
+    r"handed (?:over|off)|transferred|goal reached)\b"
+)
+_DENIED_FAILURE = re.compile(_NOT + _FAILED.pattern.removeprefix("(?i)") + r"\w*", re.IGNORECASE)
+_DENIED_DONE = re.compile(_NOT + _DONE.pattern.removeprefix("(?i)"), re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +86,9 @@ def _times_of(ledger: Ledger) -> list[float | None]:
 
 def _time_of(turn: Any) -> float | None:
     """How long the user waited: what the metadata says, else from the input to the end of the turn."""
-    said = (turn.added.metadata or {}).get("latency_ms") if turn.added else None
-    if isinstance(said, (int, float)) and not isinstance(said, bool):
-        return duration(said)
+    said = duration((turn.added.metadata or {}).get("latency_ms")) if turn.added else None
+    if said is not None:
+        return said
     begin, end = as_moment(turn.started.at), as_moment(turn.added.at) if turn.added else None
     if begin is None or end is None:
         return None
@@ -90,13 +97,14 @@ def _time_of(turn: Any) -> float | None:
 
 
 def _is_done(ledger: Ledger) -> bool | None:
-    """Whether a session came to its end. A reason tells; without one a last turn that failed does.
+    """Whether a session came to its end. A reason tells; without one that does, a last turn that failed does.
 
     An input that nobody answered may be a goodbye: without a reason it tells nothing.
     """
     ended, last = ledger.ended, ledger.turns[-1] if ledger.turns else None
-    if ended is not None and ended.reason:
-        return _FAILED.search(ended.reason) is None
+    told = _ends_well(ended.reason) if ended is not None and ended.reason else None
+    if told is not None:
+        return told
     if last is None:
         return None
     kind = last.output.get("type") if isinstance(last.output, Mapping) else None
@@ -105,6 +113,20 @@ def _is_done(ledger: Ledger) -> bool | None:
     if ended is not None and ended.input is not None:
         return None
     return True if last.output is not ABSENT else None
+
+
+def _ends_well(reason: str) -> bool | None:
+    """What a reason of ending says; None where it speaks of a failure and of an end that was reached.
+
+    Reasons are codes (`max_steps`) and sentences: "no errors" is no failure, "not completed" is one, and of "expired
+    card replaced, completed" nobody knows what it was that expired.
+    """
+    text = re.sub(r"[\s_-]+", " ", reason)
+    is_undone = _DENIED_DONE.search(text) is not None
+    failed = is_undone or _FAILED.search(_DENIED_FAILURE.sub(" ", text)) is not None
+    if failed and not is_undone and _DONE.search(text):
+        return None
+    return not failed
 
 
 def sample_of_row(row: Mapping[str, Any], at: datetime | None) -> Sample:

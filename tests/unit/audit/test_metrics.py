@@ -35,10 +35,12 @@ def timed(metadata: Any, begin: str | None = None, end: str | None = None) -> Le
         (timed(None, "2026-03-15T10:00:00Z", "2026-03-15T10:00:01.500Z"), [1500.0]),
         (timed(None, "2026-03-15T10:00:00Z", "2026-03-15T12:00:01+02:00"), [1000.0]),
         (timed(None, "2026-03-15T10:00:01Z", "2026-03-15T10:00:00Z"), []),
-        (timed({"latency_ms": True}), []),
-        (timed({"latency_ms": float("nan")}), []),
-        (timed({"latency_ms": -1}), []),
-        (timed({"latency_ms": "840"}), []),
+        *((timed({"latency_ms": odd}), []) for odd in (True, float("nan"), float("inf"), -1, "840", None, [840], 1e13)),
+        *(
+            (timed({"latency_ms": odd}, "2026-03-15T10:00:00Z", "2026-03-15T10:00:01Z"), [1000.0])
+            for odd in (True, float("nan"), float("inf"), -1, "840", None, [840], 1e13)
+        ),
+        (timed({"latency_ms": 840}, "2026-03-15T10:00:00Z", "2026-03-15T10:00:01Z"), [840.0]),
         (timed(None, "yesterday", "today"), []),
         (Ledger([SessionCreated("s"), TurnStarted(1)]), []),
     ],
@@ -80,6 +82,35 @@ def test_calls_and_rollbacks() -> None:
     assert value("tool-success", Sample(None)) is None
 
 
+GOOD_ENDS = (
+    "no errors",
+    "No error",
+    "no_errors",
+    "without any errors",
+    "0 failures",
+    "Transferred to human; no failures",
+    "completed, did not fail",
+    "done: no tool errors, no exceptions",
+    "agent-stop",
+    "the user said goodbye",
+)
+BAD_ENDS = (
+    "agent_error",
+    "AgentError: error",
+    "not completed",
+    "could not be resolved",
+    "never finished",
+    "incomplete",
+    "no answer: timeout",
+    "no errors of tools, but the agent crashed",
+    "the agent failed to answer",
+    "wasn't solved",
+    "MAX-STEPS",
+    "completed 3 steps; not resolved: error",
+)
+ENDS_OF_BOTH = ("expired card replaced, completed", "completed with errors", "failed payment: resolved")
+
+
 @pytest.mark.parametrize(
     ("more", "done"),
     [
@@ -89,6 +120,10 @@ def test_calls_and_rollbacks() -> None:
         ({"reason": "max_steps"}, False),
         ({"reason": "timed out"}, False),
         ({"reason": "session expired"}, False),
+        *(({"reason": reason}, True) for reason in GOOD_ENDS),
+        *(({"reason": reason}, False) for reason in BAD_ENDS),
+        *(({"reason": reason, "input": said("thanks")}, None) for reason in ENDS_OF_BOTH),
+        *(({"reason": reason}, True) for reason in ENDS_OF_BOTH),
         ({}, True),
         ({"input": said("hello?")}, None),
     ],
