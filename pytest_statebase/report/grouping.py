@@ -49,8 +49,12 @@ def name_of(row: Row) -> str:
 
 
 def short_name(row: Row) -> str:
-    """The name without directories and the suffix of every plan, for lists in which many stand."""
-    return name_of(row).rsplit("/", 1)[-1].replace(".session.yaml", "")
+    """The name without directories and the suffix of every plan, for lists in which many stand.
+
+    The parameters of a test may look like paths, and stay.
+    """
+    path, between, rest = name_of(row).partition("::")
+    return path.rsplit("/", 1)[-1].removesuffix(".session.yaml") + between + rest
 
 
 def cassette_name(row: Row) -> str:

@@ -50,10 +50,11 @@ def _count(suite: Element, made: Run) -> None:
 
 
 def _case(row: Row, name: str, link: str) -> Element:
-    place, _, last = name.rpartition("::")
-    path, *classes = place.split("::")
-    classname = ".".join([path.replace("/", ".").removesuffix(".py"), *classes])
-    case = Element("testcase", classname=classname, name=last, time=f"{row['duration_ms'] / 1000:.3f}")
+    path, between, rest = name.partition("::")
+    names, bracket, parameters = rest.partition("[")
+    *classes, last = [path.replace("/", ".").removesuffix(".py"), *(names.split("::") if between else [])]
+    called = {"classname": ".".join(classes), "name": last + bracket + parameters}
+    case = Element("testcase", called, time=f"{row['duration_ms'] / 1000:.3f}")
     told = SubElement(case, "properties")
     for key, value in properties_of(row, link):
         SubElement(told, "property", name=key, value=value)

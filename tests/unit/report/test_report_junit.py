@@ -54,6 +54,24 @@ def properties(case: ElementTree.Element) -> dict[str, str]:
     return {one.attrib["name"]: one.attrib["value"] for one in case.iter("property")}
 
 
+@pytest.mark.parametrize(
+    ("nodeid", "classname", "name"),
+    [
+        ("tests/a/test_m.py::test_p", "tests.a.test_m", "test_p"),
+        ("tests/a/test_m.py::TestM::TestN::test_p[a::b]", "tests.a.test_m.TestM.TestN", "test_p[a::b]"),
+        ("test_m.py::test_p[docs/x]", "test_m", "test_p[docs/x]"),
+        ("test_m.py::test_p[[a]::[b.py]]", "test_m", "test_p[[a]::[b.py]]"),
+        ("test_m.py::test_p[]", "test_m", "test_p[]"),
+        ("fixtures/refund.session.yaml::turn-2", "fixtures.refund.session.yaml", "turn-2"),
+        ("odd [dir]/test_m.py::test_p[a]", "odd [dir].test_m", "test_p[a]"),
+        ("broken", "", "broken"),
+    ],
+)
+def test_a_case_has_the_names_that_pytest_gives_it(tmp_path: Path, nodeid: str, classname: str, name: str) -> None:
+    (case,) = written(tmp_path, [{**row(clean()), "nodeid": nodeid}]).iter("testcase")
+    assert (case.get("classname"), case.get("name")) == (classname, name)
+
+
 def test_cases_are_named_as_pytest_names_them_and_counted(tmp_path: Path) -> None:
     root = written(tmp_path, all_rows())
     suite = root.find("testsuite")

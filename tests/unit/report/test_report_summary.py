@@ -23,6 +23,7 @@ from report_data import (
 )
 
 from pytest_statebase.report.against import Against
+from pytest_statebase.report.grouping import short_name
 from pytest_statebase.report.page.view import anchors_of, build_view
 from pytest_statebase.report.prose.identical import failures
 from pytest_statebase.report.prose.summary import (
@@ -93,6 +94,24 @@ def test_a_comment_says_what_failed_and_where() -> None:
     ) in text
     assert "| ❌ fail | 5 | 1 error, 1 unrecorded, 1 changed, 1 unproven, 1 still-failing," in text
     assert_inert(text, PAGE)
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "name"),
+    [
+        ("fixtures/a/refund.session.yaml::turn-2", "refund::turn-2"),
+        ("tests/b/test_m.py::test_p[docs/x]", "test_m.py::test_p[docs/x]"),
+        (
+            r"test_m.py::TestM::test_p[\xfc/\xe9::a/b.session.yaml]",
+            r"test_m.py::TestM::test_p[\xfc/\xe9::a/b.session.yaml]",
+        ),
+        ("fixtures/refund.session.yaml", "refund"),
+    ],
+)
+def test_short_names_lack_directories_and_no_parameters(nodeid: str, name: str) -> None:
+    found = {**row(still_failing()), "nodeid": nodeid}
+    assert short_name(found) == name
+    assert f"| `{name}` |" in render_comment(of([found], url=None))
 
 
 def test_calls_with_an_effect_are_counted_and_troubled_ones_told_once() -> None:
