@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -36,7 +35,7 @@ except ImportError:  # no such thing on Windows
 FORMAT = 1
 """The version of the lines that are written, and the only one that is read."""
 KEPT = 2_000
-"""Lines of a file that are read, the last ones."""
+"""Runs of a file that are told, the latest ones by their times: lines stand in the order in which they were merged."""
 _LONGEST = 16_384
 """Bytes of a line; ours have about 500."""
 _AGENT = 200
@@ -110,35 +109,56 @@ def trend_of(path: Path, rows: Sequence[Row], run: Mapping[str, Any], others: It
 
     others: further histories, those that CI kept of other runs for example; one that is not there is told.
 
-    Runs that began after this one are no part of its past. Lines that tell no run are passed over, and told.
-    Raises FileError where a file cannot be read.
+    Runs that began after this one are no part of its past; of the others the latest `KEPT` are. Lines that tell no run
+    are passed over, and told. Raises FileError where a file cannot be read.
     """
     now = point_of(rows, run)
-    found, notes = read_history(path)
+    found, notes = read_history(path, until=now.at)
     known = {point.id: point for point in found}
     for other in others:
-        points, told = read_history(other) if other.exists() else ([], [f"{other}: no such file, so no earlier runs"])
+        there = other.exists()
+        points, told = (
+            read_history(other, until=now.at) if there else ([], [f"{other}: no such file, so no earlier runs"])
+        )
         known |= {point.id: point for point in points}
         notes += told
-    earlier = [point for point in known.values() if point.id != now.id and point.at <= now.at]
-    return Trend([*sorted(earlier, key=lambda point: point.at), now], notes)
+    known.pop(now.id, None)
+    return Trend([*_latest(known), now], notes)
 
 
-def read_history(path: Path) -> tuple[list[Point], list[str]]:
-    """The runs that the last `KEPT` lines of a file tell, by their times, and what is to be said of its other lines."""
-    found: list[Point] = []
+def read_history(path: Path, *, until: datetime | None = None) -> tuple[list[Point], list[str]]:
+    """The latest `KEPT` runs that a file tells, by their times, and what is to be said of its other lines.
+
+    until: runs that began later are left out.
+    """
+    found: dict[str, Point] = {}
     bad: list[str] = []
     left = 0
-    for number, line in deque(_numbered(path), maxlen=KEPT):
-        try:
-            found.append(_point(line))
-        except ValueError as error:
+    for number, told in _told(path):
+        if isinstance(told, ValueError):
             left += 1
             if len(bad) < _TOLD:
-                bad.append(f"{path}:{number}: passed over, and left as it is: {error}")
+                bad.append(f"{path}:{number}: passed over, and left as it is: {told}")
+        elif until is None or told.at <= until:
+            found[told.id] = told
+            if len(found) == 2 * KEPT:
+                found = {point.id: point for point in _latest(found)}
     if left > len(bad):
         bad.append(f"{path}: {left - len(bad):,} more lines tell no run")
-    return sorted({point.id: point for point in found}.values(), key=lambda point: point.at), bad
+    return _latest(found), bad
+
+
+def _latest(points: Mapping[str, Point]) -> list[Point]:
+    return sorted(points.values(), key=lambda point: point.at)[-KEPT:]
+
+
+def _told(path: Path) -> Iterator[tuple[int, Point | ValueError]]:
+    """The number of each line, and the run that it tells, or why it tells none."""
+    for number, line in _numbered(path):
+        try:
+            yield number, _point(line)
+        except ValueError as error:
+            yield number, error
 
 
 def _numbered(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -212,7 +232,7 @@ def append_points(path: Path, points: Iterable[Point]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as file:
         _lock(file)
-        known = {point.id for point in read_history(path)[0]}
+        known = {told.id for _, told in _told(path) if isinstance(told, Point)}
         lines = [dump_row(_as_line(point)) + "\n" for point in points if point.id not in known]
         if lines and not _is_at_line_start(file):
             lines.insert(0, "\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +156,30 @@ def test_the_last_runs_are_remembered(tmp_path: Path) -> None:
     append_points(path, (Point(str(number), at) for number in range(KEPT + 10)))
     points = read_history(path)[0]
     assert ids(points) == [str(number) for number in range(10, KEPT + 10)]
+
+
+def test_old_runs_that_were_merged_push_out_no_newer_ones(tmp_path: Path) -> None:
+    own, old = tmp_path / "own.jsonl", tmp_path / "old.jsonl"
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    append_points(own, (Point(f"new {number}", start + timedelta(minutes=10_000 + number)) for number in range(1_500)))
+    append_points(old, (Point(f"old {number}", start + timedelta(minutes=number)) for number in range(1_500)))
+    told = [f"old {number}" for number in range(1_000, 1_500)] + [f"new {number}" for number in range(1_500)]
+    sizes = []
+    for day in (1, 2, 3):
+        written = write_outputs(Outputs(history=own, histories=(old,)), all_rows(), run_at(day))
+        assert written.made.trend is not None
+        seen = ids(written.made.trend.points)
+        assert seen[:-day] == told[day - 1 :]
+        assert ids(read_history(own)[0]) == seen[1:]
+        sizes.append(len(own.read_bytes().splitlines()))
+    assert sizes == [2_001, 2_002, 2_003], "what is too old to be told is not taken over again and again"
+
+
+def test_runs_of_the_future_push_out_none_of_the_past(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    append_points(path, (Point(str(number), datetime(2030, 1, 1, tzinfo=UTC)) for number in range(KEPT)))
+    append_run(path, Run(all_rows(), run_at(1)))
+    assert [point.at.day for point in trend_of(path, all_rows(), run_at(2)).points] == [1, 2]
 
 
 def _append(path: Path, first: int) -> None:
