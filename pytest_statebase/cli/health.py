@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..cassette import load_cassette
 from ..report.grouping import group_of_row
-from ..report.results import read_results
+from ..report.results import read_runs
 from ..report.rows import Row
 from ..report.times import parse_time, recorded_at
 from .ages import days_left, days_since
@@ -140,7 +140,7 @@ class Results:
 
         Raises FileError or FormatVersionError for what is no results file.
         """
-        read = [read_results(path) for path in paths]
+        read = [one for path in paths for one in read_runs(path)]
         self._runs = sorted(read, key=lambda one: str(one[0].get("started_at") or ""))
         self._rows: dict[str, list[tuple[int, Row]]] = {}
         for number, (_, rows) in enumerate(self._runs):

@@ -131,11 +131,10 @@ def _samples(paths: tuple[Path, ...], agent: str | None) -> tuple[list[Sample], 
 
 def _replays(paths: tuple[Path, ...], agent: str | None) -> list[Sample]:
     from ..report.measures import sample_of_row
-    from ..report.results import read_results
+    from ..report.results import read_runs
 
     samples = []
-    for path in paths:
-        run, rows = read_results(path)
+    for run, rows in (one for path in paths for one in read_runs(path)):
         at = parse_time(run.get("started_at"))
         samples += [sample_of_row(row, at) for row in rows if agent in (None, row.get("agent"))]
     return samples

@@ -10,17 +10,19 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 from ..errors import FileError, FormatVersionError
 from .checkrow import checked_row
 from .grouping import plural
 from .incomplete import count_of, missing_of
+from .joining import joined
 from .rows import Row, error_row, result_to_row
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "header",
     "load_row",
     "read_results",
+    "read_runs",
     "replace_file",
     "replay_key",
     "result_to_row",
@@ -147,42 +150,65 @@ def _umask() -> int:
     return mask
 
 
-def read_results(path: str | Path, *, left_out: list[FileError] | None = None) -> tuple[dict[str, Any], list[Row]]:
-    """The run and the rows of one results file.
+_Results: TypeAlias = tuple[dict[str, Any], list[Row]]
+"""A run and its rows."""
+
+
+def read_results(path: str | Path) -> _Results:
+    """The run and the rows of one results file; of a file with several runs, what they come to together.
+
+    Raises FormatVersionError for another version of the format, FileError for what is no results file, and for a line
+    that is no result of a replay.
+    """
+    runs = read_runs(path)
+    return runs[0] if len(runs) == 1 else joined(runs)
+
+
+def read_runs(path: str | Path, *, left_out: list[FileError] | None = None) -> list[_Results]:
+    """The runs of one results file, each with its rows: several where files were put one behind the other.
 
     left_out: lines that are no result of a replay are left out, and why each is none is added here; without it
     such a line is a FileError.
 
-    A last line that was cut off (the run was killed) is left out, and `run["warnings"]` says so. What a file lacks that
+    A last line that was cut off (the run was killed) is left out, and `run["warnings"]` says so. What a run lacks that
     was cut off, there or between lines, is in `run["missing"]`, see `incomplete.missing_of`.
     Raises FormatVersionError for another version of the format, FileError for what is no results file.
     """
     lines = _lines(path)
-    run = _run_of(path, lines[0])
+    starts = [0, *(at for at, line in enumerate(lines) if at and _FIRST.match(line))]
+    ends = [*starts[1:], len(lines)]
+    return [_read_run(path, begin, lines[begin:end], left_out) for begin, end in zip(starts, ends, strict=True)]
+
+
+_FIRST = re.compile(r'\s*\{\s*"format"\s*:')
+"""How the first line of a run begins, and no row."""
+
+
+def _read_run(path: str | Path, begin: int, lines: list[str], left_out: list[FileError] | None) -> _Results:
+    """One run of a file. begin: how many lines stand before it."""
+    run = _run_of(path, lines[0], begin + 1)
     rows: list[Row] = []
-    for number, line in enumerate(lines[1:], 2):
-        if not line.strip():
-            continue
+    filled = [(number, line) for number, line in enumerate(lines[1:], begin + 2) if line.strip()]
+    is_cut = False
+    for number, line in filled:
         try:
             rows.append(checked_row(load_row(line)))
         except ValueError as error:
-            if number == len(lines) and isinstance(error, json.JSONDecodeError):
+            is_cut = number == filled[-1][0] and isinstance(error, json.JSONDecodeError)
+            if is_cut:
                 run.setdefault("warnings", []).append(f"{path}:{number}: the last line was cut off and is left out")
-                lines.pop()
-                _tell_cut(path, run, lines, is_cut=True)
-                return run, rows
+                continue
             wrong = _no_result(path, number, error)
             if left_out is None:
                 raise wrong from None
             left_out.append(wrong)
-    _tell_cut(path, run, lines)
+    _tell_cut(path, run, lines[0], len(filled) - is_cut, is_cut=is_cut)
     return run, rows
 
 
-def _tell_cut(path: str | Path, run: dict[str, Any], lines: Sequence[str], *, is_cut: bool = False) -> None:
+def _tell_cut(path: str | Path, run: dict[str, Any], first: str, there: int, *, is_cut: bool) -> None:
     """Add to `run` what the file lacks. is_cut: a line was cut off, whatever the first one says of their number."""
-    there = sum(1 for line in lines[1:] if line.strip())
-    wanted = count_of(load_row(lines[0]).get("replays")) or 0
+    wanted = count_of(load_row(first).get("replays")) or 0
     if there < wanted:
         run.setdefault("warnings", []).append(f"{path}: cut off: {there:,} of {plural(wanted, 'replay')} are there")
     if there < wanted or is_cut:
@@ -210,16 +236,18 @@ def _lines(path: str | Path) -> list[str]:
     return lines
 
 
-def _run_of(path: str | Path, line: str) -> dict[str, Any]:
+def _run_of(path: str | Path, line: str, number: int) -> dict[str, Any]:
     try:
         first = load_row(line)
         version = first["format"]
     except (ValueError, KeyError):
-        raise FileError("no results file: its first line has no `format`", where=f"{path}:1", remedy=_REMEDY) from None
+        raise FileError(
+            "no results file: its first line has no `format`", where=f"{path}:{number}", remedy=_REMEDY
+        ) from None
     if version != FORMAT or isinstance(version, bool):
         raise FormatVersionError(
             f"results in format {version!r}, and this version of pytest-statebase reads format {FORMAT}",
-            where=f"{path}:1",
+            where=f"{path}:{number}",
             remedy="Use the version that wrote the file, or run the replays again.",
         )
     found = first.get("run")

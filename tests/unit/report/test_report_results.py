@@ -26,6 +26,7 @@ from pytest_statebase.report.results import (
     dump_row,
     load_row,
     read_results,
+    read_runs,
     result_to_row,
     write_results,
 )
@@ -195,11 +196,35 @@ def test_lines_that_are_no_results_are_left_out_where_that_is_asked_for(tmp_path
     lines = [head, '{"cassette": "x"}', first, '{"torn": ', first.replace('"turn":1', '"turn":true'), second]
     path.write_text("\n".join([*lines, '{"cassette": "c']), "ascii")
     left_out: list[FileError] = []
-    run, rows = read_results(path, left_out=left_out)
+    ((run, rows),) = read_runs(path, left_out=left_out)
     assert rows == [row(clean("a")), row(clean("b"))]
     assert [error.where for error in left_out] == [f"{path}:{number}" for number in (2, 4, 5)]
     assert left_out[0].what == "this line is no result of a replay: it has no `fork`"
     assert run["warnings"] == [f"{path}:7: the last line was cut off and is left out"]
+
+
+def test_a_file_of_several_runs_is_read_run_by_run(tmp_path: Path) -> None:
+    whole, torn, last = (tmp_path / name for name in ("whole", "torn", "last"))
+    write_results(whole, [row(clean("a"))], {"agent": "x"})
+    cut(torn, 2, end='\n{"cas\n')
+    write_results(last, [row(clean("a")), row(clean("b"))], {"agent": "y"})
+    path = tmp_path / "all.jsonl"
+    path.write_bytes(b"\n".join(part.read_bytes() for part in (whole, torn, last)))
+    (one, two, three) = read_runs(path)
+    assert one == ({"agent": "x"}, [row(clean("a"))])
+    assert (len(two[1]), two[0]["missing"]) == (2, {"cut": 1, "replays": 2})
+    assert [text.partition(": ")[0] for text in two[0]["warnings"]] == [f"{path}:7", str(path)]
+    assert three == ({"agent": "y"}, [row(clean("a")), row(clean("b"))])
+    run, rows = read_results(path)
+    assert (len(rows), run["missing"]["replays"]) == (2, 2)
+    assert run["warnings"][0] == "2 replays have several results: of each the last one counts"
+
+
+def test_a_further_run_in_another_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    path.write_text('{"format": 1, "run": {}}\n{"format": 2, "run": {}}\n', encoding="ascii")
+    with pytest.raises(FormatVersionError, match=r"all\.jsonl:2"):
+        read_runs(path)
 
 
 def test_a_last_line_that_is_whole_and_no_result_is_refused(tmp_path: Path) -> None:

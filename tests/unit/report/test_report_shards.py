@@ -36,8 +36,23 @@ def test_shards_merge_in_order_and_a_rerun_takes_its_place(tmp_path: Path) -> No
         "duration_s": 5,
         "agent": "x",
         "files": 2,
-        "warnings": ["1 replay stands in several results files: of each the last one counts"],
+        "warnings": ["1 replay has several results: of each the last one counts"],
     }
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_runs_in_one_file_are_judged_as_those_of_several(tmp_path: Path, turned: bool) -> None:
+    one = shard(tmp_path / "1.jsonl", [row(clean("a")), row(clean("b")), unfinished("c")], agent="x", part=True)
+    again = [{**row(clean("b")), "duration_ms": 1.0}, row(clean("c")), unfinished("a")]
+    two = shard(tmp_path / "2.jsonl", again, agent="y", part=True)
+    paths = [two, one] if turned else [one, two]
+    path = tmp_path / "both.jsonl"
+    path.write_bytes(b"".join(each.read_bytes() for each in paths))
+    merged, apart = merge_results([path]), merge_results(paths)
+    assert (merged.rows, merged.run) == (apart.rows, {key: apart.run[key] for key in ("agent", "warnings")})
+    assert len(merged.rows) == 3
+    assert (merged.files, merged.left_out) == (1, [])
+    assert read_results(path) == (merged.run, merged.rows)
 
 
 def test_a_file_given_twice_counts_once(tmp_path: Path) -> None:
