@@ -97,8 +97,9 @@ _ASKED: _Shape = {"messages": (list,), "earlier": (int,), "left": (int,)}
 _KNOWN: _Shape = {"fingerprint": (str,), "until": (str,), "ticket": (str, _NONE)}
 _CALL_DEFAULTS: dict[str, Any] = {"recorded": None, "replayed": None}
 _OTHER: _Shape = {"turn": (int,), "calls": (list,), "greeting": (bool,), "at": (str,), "actor": (str,), "why": (str,)}
-_VERSION: _Shape = {"v": (int,), "turn": (int, _NONE), "patch": (list,), "at": (str,), "actor": (str,), "why": (str,)}
-_TRACE: _Shape = {"action": (str,), "turn": (int, _NONE), "at": (str,), "actor": (str,), "why": (str,)}
+_PLACED: _Shape = {"turn": (int, _NONE), "calls": (int,), "at": (str,), "actor": (str,), "why": (str,)}
+_VERSION: _Shape = {**_PLACED, "v": (int,), "after": (int,), "back": (int,), "patch": (list,)}
+_TRACE: _Shape = {**_PLACED, "action": (str,), "about": (str,)}
 _DIVERGENCE: _Shape = {
     "facet": (str,),
     "kind": (str,),
@@ -117,6 +118,8 @@ def checked_row(row: dict[str, Any]) -> dict[str, Any]:
     full = {**_ROW_DEFAULTS, "verdicts": {}, "warnings": [], "calls": {}, **row}
     full["turns"] = [_turn(turn) for turn in row["turns"]]
     _check_recording(row)
+    if "others" in row:
+        full["others"] = [{"calls": [], **other} for other in row["others"]]
     for name in ("verdicts", "calls", "requests"):
         if any(type(number) is not int for number in full.get(name, {}).values()):
             raise ValueError(f"the `{name}` of the replay hold what is no number")

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from full_row import full_row, odd_rows
 from report_data import all_rows, hostile
 
 from pytest_statebase.report.checkrow import checked_row
+from pytest_statebase.report.ci.annotations import annotation_lines
 from pytest_statebase.report.jsonsafe import DEPTH, json_safe
 from pytest_statebase.report.outputs import Outputs, write_outputs
+from pytest_statebase.report.prose.sidecar import brief
+from pytest_statebase.report.prose.summary import render_job_summary
+from pytest_statebase.report.results import Row, write_results
+from pytest_statebase.report.terminal import failure_lines, plain, summary_lines
 
 
 def test_rows_of_this_version_stay_as_they_are() -> None:
@@ -26,6 +31,7 @@ def test_what_an_older_version_left_away_is_filled_in() -> None:
     assert (row["gate"], row["verdicts"], row["session"]) == ("block", {}, "")
     assert row["turns"][0]["divergences"] == row["turns"][0]["calls"] == []
     assert row["turns"][0]["replayed"] is None
+    assert checked_row({**BASE, "others": [{"turn": 0}]})["others"] == [{"turn": 0, "calls": []}]
 
 
 BASE = {"cassette": "a", "fork": "turn 2", "outcome": "failed", "turns": []}
@@ -58,6 +64,9 @@ def nested(levels: int, around: Any = lambda inner: [inner]) -> Any:
         ({**BASE, "failing": ["3"]}, "the turns that are `failing` are no numbers"),
         ({**BASE, "versions": [{"v": 1, "patch": [3]}]}, "the `patch` of a version is none"),
         ({**BASE, "traces": [None]}, "one of `traces` is not a mapping"),
+        ({**BASE, "traces": [{"action": "a", "about": {}}]}, "the `about` of one of `traces` is a mapping"),
+        ({**BASE, "versions": [{"v": 1, "calls": {}}]}, "the `calls` of one of `versions` is a mapping"),
+        ({**BASE, "versions": [{"v": 1, "after": "2"}]}, "the `after` of one of `versions` is a text"),
         ({**BASE, "turns": ["x"]}, "a turn is not a mapping"),
         ({**BASE, "turns": [{"verdict": "changed"}]}, "a turn has no `turn`"),
         ({**BASE, "turns": [{**TURN, "calls": [3]}]}, "a call is not a mapping"),
@@ -146,47 +155,35 @@ def is_result(row: dict[str, Any]) -> bool:
         return False
 
 
-def damaged(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The row with each of its values, of its turns' and of their parts', gone or replaced by another sort of value."""
-    places: list[tuple[Any, ...]] = [(key,) for key in row]
-    for number, turn in enumerate(row["turns"]):
-        places += [("turns", number, key) for key in turn]
-        for part in ("calls", "divergences", "requests"):
-            places += [
-                ("turns", number, part, index, key) for index, one in enumerate(turn.get(part, ())) for key in one
-            ]
-    for *path, last in places:
-        for value in (
-            None,
-            7,
-            True,
-            "x",
-            [],
-            {},
-            [None],
-            {"x": None},
-            {"!cut": {"head": 5, "size": 1}},
-            {"!float": []},
-        ):
-            other = copy.deepcopy(row)
-            inside: Any = other
-            for step in path:
-                inside = inside[step]
-            inside[last] = value
-            yield other
+def test_a_full_row_is_a_result() -> None:
+    assert checked_row(full_row()) == full_row()
 
 
-def test_no_damage_is_a_traceback(tmp_path: Any) -> None:
-    """What passes for a result can be written: as page, results and JUnit's XML."""
-    outputs = Outputs(results=tmp_path / "r.jsonl", junit=tmp_path / "j.xml", report=tmp_path / "r.html")
+def test_no_odd_row_is_a_traceback(tmp_path: Path) -> None:
+    """What passes for a result can be written as everything, whichever part of it is gone or is something else."""
+    kept: list[Row] = []
     refused = 0
-    whole = all_rows()[0]
-    whole["turns"][0]["requests"] = [{**REQUEST, "flags": ["model"], "asked": {"messages": [{"role": "user"}]}}]
-    for made in damaged(whole):
+    for _, made in odd_rows():
         try:
-            row = checked_row(made)
+            kept.append(checked_row(made))
         except ValueError:
             refused += 1
-            continue
-        assert write_outputs(outputs, [row], {}).failures == []
-    assert refused > 100
+    assert refused > 1_000
+    assert len(kept) > 2_000
+    for start in range(0, len(kept), 1_000):
+        assert failed(tmp_path, kept[start : start + 1_000]) == []
+
+
+def failed(path: Path, rows: list[Row]) -> list[str]:
+    """What went wrong with any output of a run of these rows, beside a base that has them as well."""
+    names = ("results", "report", "summary", "sidecar", "junit", "history")
+    write_results(path / "base", rows, {})
+    outputs = Outputs(**{name: path / name for name in names}, base=path / "base", url="https://ci.example/r.html")
+    written = write_outputs(outputs, rows, {})
+    render_job_summary(written.made)
+    annotation_lines(written.made, path)
+    plain(summary_lines(rows, verbosity=2))
+    for row in rows:
+        brief(written.made, row, next(iter(row["turns"]), None), anchor="s-0")
+        plain(failure_lines(row))
+    return written.failures
