@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..values import first_difference, visible_text
-from .jsonsafe import safe_repr
+from .jsonsafe import json_safe, safe_repr
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
@@ -162,6 +162,19 @@ def structure(text: str) -> Any:
     except (ValueError, RecursionError):
         return None
     return value if same else None
+
+
+_JSON_KEYS = re.compile(r'"((?:[^"\\]|\\.)*)"(: )?')
+
+
+def short_value(text: str) -> Any:
+    """The value of which a row keeps `jsonsafe.short_text`; of a long one the beginning, as `one_line` writes it."""
+    value = structure(text)
+    if value is not None:
+        return json_safe(value)
+    if not text.startswith(("{", "[")):
+        return text
+    return _JSON_KEYS.sub(lambda found: found[0] if found[2] is None else key_text(found[1]) + ": ", text)
 
 
 def pretty(value: Any, *, width: int = 72) -> str:

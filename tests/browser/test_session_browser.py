@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shlex
@@ -23,10 +24,12 @@ from report_data import (
     row,
     still_failing,
     told,
+    turn_of,
     unchanged,
 )
 
-from pytest_statebase.ledger import Ledger, SessionCreated, StateUpdated, TurnAdded, TurnStarted
+from pytest_statebase.compare.model import AlignedCall
+from pytest_statebase.ledger import Ledger, SessionCreated, StateUpdated, ToolCalled, TurnAdded, TurnStarted
 from pytest_statebase.report.page.view import anchors_of
 from pytest_statebase.report.results import Row
 from pytest_statebase.report.show import visible
@@ -417,6 +420,66 @@ def test_nothing_is_forked_after_the_last_turn(opened: Any) -> None:
     made.open(f"#{anchors_of(rows)[0]}?at=v1")
     made.page.keyboard.press("f")
     assert "there is nothing to replay from here" in made.page.get_by_role("dialog").inner_text()
+    made.page.get_by_role("button", name="Fork at turn 1").click()
+    assert "before turn 1" in made.page.get_by_role("dialog", name="Fork at turn 1").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("step", "title"), [("1-end", "Fork at turn 2"), ("3-end", "Fork at turn 4"), ("4-end", "Nothing follows")]
+)
+def test_the_end_of_a_turn_is_forked_at_the_next_one(session: Any, step: str, title: str) -> None:
+    session.open(f"#{session.id}-{step[0]}?at={step}")
+    session.page.keyboard.press("f")
+    dialog = session.page.get_by_role("dialog", name=title)
+    assert ("before turn" if title.startswith("Fork") else "nothing to replay") in dialog.inner_text()
+    if title == "Nothing follows":
+        dialog.get_by_role("button", name="Fork at turn 4").click()
+        assert session.page.get_by_role("dialog", name="Fork at turn 4").is_visible()
+
+
+LONG_NAME = "get_reservation_details_of_a_customer_who_has_many"
+
+
+def many_alike(name: str) -> Row:
+    """A session without state, of a turn with calls of one tool."""
+    calls = [ToolCalled(name, {"reservation_id": f"R{at}"}, "ok") for at in range(4)]
+    made = unchanged(turn_of(1, "Cancel all of them", "Done.", calls))
+    made.aligned = [AlignedCall(at, at, name + (f"#{at + 1}" if at else "")) for at in range(4)]
+    made = row(result("alike", [made]))
+    for key in ("versions", "others"):
+        made.pop(key, None)
+    return made
+
+
+@pytest.mark.parametrize("width", [390, 700, 1440])
+def test_calls_of_one_tool_are_told_apart_in_the_list_of_steps(opened: Any, width: int) -> None:
+    for name in ("get_details", LONG_NAME):
+        rows = [many_alike(name)]
+        made = opened(rows, viewport={"width": width, "height": 900})
+        made.open(f"#{anchors_of(rows)[0]}")
+        names = made.page.locator(".step.k-call b")
+        assert names.nth(1).inner_text().replace("\n", "") == name + "#2"
+        inside = "(b) => { const range = document.createRange(); range.selectNode(b.lastChild);"
+        inside += " return range.getBoundingClientRect().right <= b.closest('.step').getBoundingClientRect().right; }"
+        assert names.nth(1).evaluate(inside), "the number is seen"
+        if name == "get_details":
+            assert made.page.locator(".step.k-call .gist").all_inner_texts() == ["R0", "R1", "R2", "R3"]
+            assert names.nth(1).evaluate("(b) => b.firstChild.scrollWidth <= b.firstChild.clientWidth"), (
+                "no name is cut"
+            )
+
+
+@pytest.mark.parametrize("width", [390, 700])
+def test_a_session_without_state_fits_a_narrow_window(opened: Any, width: int) -> None:
+    rows = [many_alike("get_details")]
+    made = opened(rows, viewport={"width": width, "height": 844})
+    made.open(f"#{anchors_of(rows)[0]}")
+    boxes = [made.page.locator(part).bounding_box() for part in (".rail", ".state-here", ".steps", ".turn-here")]
+    for above, below in itertools.pairwise(boxes):
+        assert above["height"] > 40
+        assert above["y"] + above["height"] <= below["y"], "nothing overlaps"
+    made.page.locator(".state-here").get_by_role("button", name="Fork here").click()
+    assert made.page.get_by_role("dialog", name="Fork at turn 1").is_visible()
 
 
 ODD_PATHS = [

@@ -83,7 +83,7 @@ def texts(found: Any) -> list[str]:
 def test_both_sides_stand_beside_each_other_with_their_words_marked(opened: Any) -> None:
     panel = panel_of(opened, row(still_failing()), 2)
     output = panel.locator(".part", has=panel.page.get_by_role("heading", name="Output"))
-    assert texts(output.locator(".who")) == ["production", "now"]
+    assert texts(output.locator(".who")) == ["recorded", "now"]
     assert texts(output.locator("del")) == ["42.50"]
     assert texts(output.locator("ins")) == ["40.00 and another one of 2.50"]
 
@@ -130,7 +130,7 @@ def test_a_baseline_stands_between_production_and_now(opened: Any) -> None:
 def test_what_was_raised_is_a_line_and_its_trace_text_that_is_not_compared(opened: Any) -> None:
     panel = panel_of(opened, row(crashed()), 2)
     error = panel.locator(".part", has=panel.page.get_by_role("heading", name="Error"))
-    assert texts(error.locator(".text")) == ["production and now AddressLockedError: order 1052 left"]
+    assert texts(error.locator(".text")) == ["recorded and now AddressLockedError: order 1052 left"]
     assert texts(error.locator(".tree th")) == ["type", "attributes"]
     assert error.locator("del, ins, .differs, .fold").count() == 0
     lines = error.locator("pre.explain").inner_text().split("\n")
@@ -177,7 +177,7 @@ def test_where_now_is_as_accepted_it_is_set_beside_production(opened: Any) -> No
 
 def test_a_turn_as_recorded_has_one_side(opened: Any) -> None:
     panel = panel_of(opened, row(still_failing()), 1)
-    assert texts(panel.locator(".who")) == ["user", "production and now"]
+    assert texts(panel.locator(".who")) == ["user", "recorded and now"]
     assert panel.get_by_role("button", name="Unified").count() == 0
     assert panel.get_by_role("button", name="Copy for a coding agent").count() == 0
 
@@ -186,7 +186,77 @@ def test_a_turn_that_was_not_replayed_has_what_was_recorded(opened: Any) -> None
     panel = panel_of(opened, row(unrecorded()), 3)
     assert "a call of turn 2 had no answer" in panel.inner_text()
     assert texts(panel.locator(".call-item .state")) == ["not replayed"]
-    assert texts(panel.locator(".text .who")) == ["user", "production"]
+    assert texts(panel.locator(".text .who")) == ["user", "recorded"]
+
+
+def test_of_an_error_nothing_is_told_twice(opened: Any) -> None:
+    made = row(crashed())
+    made["turns"][0]["replayed"]["error"] = {"type": "ValueError", "message": "no order"}
+    panel = panel_of(opened, made, 2)
+    error = panel.locator(".part", has=panel.page.get_by_role("heading", name="Error"))
+    assert texts(error.locator(".text .vt"))[-1] == "ValueError: no order"
+    made["turns"][0]["recorded"].pop("error")
+    panel = panel_of(opened, made, 2)
+    assert panel.locator(".part", has=panel.page.get_by_role("heading", name="Error")).locator(".tree").count() == 0
+
+
+def test_a_turn_beyond_until_is_none_that_could_not_run(opened: Any) -> None:
+    panel = panel_of(opened, row(changed()), 4)
+    chip = panel.locator(".panel-head .chip")
+    assert (texts(chip), chip.get_attribute("class")) == (["• beyond until"], "chip past")
+    assert panel.page.locator(".norun").count() == 0
+
+
+LONG_TALK = "word " * 50
+
+
+@pytest.fixture
+def kept_short() -> Row:
+    """A turn as recorded, of which the results file has short texts and no result; its name needs quotes."""
+    call = ToolCalled("search", {"q": "x" * 300}, {"found": 3})
+    made = row(result("kept short", [unchanged(turn_of(1, LONG_TALK, LONG_TALK, [call, LOOKUP]))]))
+    assert "result" not in made["turns"][0]["calls"][0]["recorded"]
+    return made
+
+
+def test_what_a_report_does_not_keep_of_a_turn_as_recorded_is_told(opened: Any, kept_short: Row) -> None:
+    panel = panel_of(opened, kept_short, 1)
+    command = "pytest-statebase show 'fixtures/kept short.session.yaml' --turn 1 --full"
+    notes = panel.locator("p", has_text="a report keeps short texts of turns that are as recorded")
+    assert [one.split(":")[0] for one in texts(panel.locator("p:visible", has_text="a report keeps"))] == [
+        "The first 160 characters",
+        "The first 160 characters",
+    ]
+    panel.locator(".call-item summary").nth(1).click()
+    assert texts(panel.locator("p:visible", has_text="a report keeps"))[1].startswith("No result: ")
+    assert set(notes.locator("code").all_text_contents()) == {command}
+    assert notes.first.get_by_role("button", name="Copy").count() == 1
+
+
+def test_nothing_is_told_of_texts_that_are_whole(opened: Any) -> None:
+    said = "y" * 159 + "…"
+    panel = panel_of(opened, row(result("whole", [unchanged(turn_of(1, said, said))])), 1)
+    assert panel.get_by_text("a report keeps").count() == 0
+
+
+def test_arguments_look_alike_in_turns_that_differ_or_not(opened: Any, kept_short: Row) -> None:
+    panel = panel_of(opened, kept_short, 1)
+    assert panel.locator(".preview").nth(0).inner_text().startswith('{q: "xxx')
+    assert panel.locator(".preview").nth(1).inner_text() == '{order_id: "1047"}'
+
+
+@pytest.mark.parametrize("sides", ["one", "two"])
+def test_json_that_one_side_alone_has_is_a_tree(opened: Any, sides: str) -> None:
+    made = row(unrecorded())
+    turn = made["turns"][1]
+    turn["recorded"]["output"] = turn["calls"][1]["recorded"]["result"] = '{"name": {"first": "Olivia"}, "tags": [1]}'
+    panel = panel_of(opened, made, 2, params=f"?sides={sides}")
+    output = panel.locator(".part", has=panel.page.get_by_role("heading", name="Output"))
+    assert texts(output.locator("tbody th")) == ["name", "tags"]
+    call = panel.locator(".call-item").nth(1).locator(".call-part", has_text="Result")
+    assert texts(call.locator("h4")) == ["Result · recorded"]
+    assert texts(call.locator("tbody th")) == ["name", "tags"]
+    assert "\\" not in panel.inner_text()
 
 
 # --- Trees

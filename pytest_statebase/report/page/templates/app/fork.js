@@ -1,13 +1,13 @@
 // Where a session can be forked: the command, and the test to paste.
 
-// Where a step can be forked: before its turn, or at its version. `{point, first}`: as `--statebase-fork` takes it, and the first turn that is
-// replayed then, null where none is left.
+// Where a step can be forked: before its turn, at its end before the next one, or at its version. `{point, first}`: as `--statebase-fork` takes
+// it, and the first turn that is replayed then, null where none is left.
 function forkPoint({ row, steps }, at) {
   const step = steps[at];
   const isVersion = (step.kind === "version" || step.kind === "start") && step.version >= 0;
   if (isVersion) return { point: "version " + row.versions[step.version].v, first: turnAfter(steps, at) };
   if (step.kind === "start") return { point: "version 0", first: turnAfter(steps, at) };
-  if (step.turn && !isGreeting(step.turn)) return { point: "turn " + step.turn.number, first: step.turn.number };
+  if (step.turn && step.kind !== "end" && !isGreeting(step.turn)) return { point: "turn " + step.turn.number, first: step.turn.number };
   const first = turnAfter(steps, at);
   return { point: first === null ? null : "turn " + first, first };
 }
@@ -16,7 +16,8 @@ function forkDialog(page, at) {
   const { point, first } = forkPoint(page, at);
   const isLast = first === null;
   const close = openDialog("fork-here", isLast ? "Nothing follows" : "Fork at " + point,
-    isLast ? h("p", "No turn was recorded after this: there is nothing to replay from here.") : forkTexts(page, point, first, at, () => close()));
+    isLast ? h("p", "No turn was recorded after this: there is nothing to replay from here. ", forkButton(page, page.steps.findLastIndex((step, i) => i <= at && isReplayable(step)), () => close()))
+      : forkTexts(page, point, first, at, () => close()));
 }
 
 function forkTexts(page, point, first, at, close) {
@@ -37,8 +38,11 @@ function forkTexts(page, point, first, at, close) {
 function missedFailing(page, turn, close) {
   const at = page.steps.findIndex((step) => isReplayable(step) && step.turn.number === turn);
   return h("p.note", `The plan has turn ${turn} in \`failing\`, and it is not replayed from here: the command fails whatever the agent does. The test judges the turns after it alone. `,
-    at < 0 ? null : button("Fork at turn " + turn, () => { close(); forkDialog(page, at); }));
+    forkButton(page, at, close));
 }
+
+// To the fork before a turn, where there is such a step.
+const forkButton = (page, at, close) => at >= 0 && button("Fork at turn " + page.steps[at].turn.number, () => { close(); forkDialog(page, at); });
 
 // Whether something happens in the turn after the step that later turns may need.
 function isCutShort({ steps }, at) {
@@ -48,8 +52,10 @@ function isCutShort({ steps }, at) {
 
 function forkCommand(row, { point, until, mode, agent }) {
   const options = [["fork", point], ["until", until], ["mode", mode], ["agent", agent]].filter(([, value]) => value);
-  return ["pytest", shellQuoted(row.cassette.replace(/^-/, "./-")), ...options.map(([name, value]) => `--statebase-${name}=${shellQuoted(value)}`)].join(" ");
+  return ["pytest", planWord(row), ...options.map(([name, value]) => `--statebase-${name}=${shellQuoted(value)}`)].join(" ");
 }
+
+const planWord = (row) => shellQuoted(row.cassette.replace(/^-/, "./-"));
 
 // One word for a POSIX shell; what has no shape of its own is written out, so that nothing unseen is pasted.
 function shellQuoted(text) {

@@ -184,7 +184,7 @@ function turnBeside({ steps, at }, way) {
 const oneRow = (value) => (value === undefined || value === null ? "" : textOf(value).slice(0, 300).replace(/\s+/g, " "));
 const turnSide = (turn) => (turn.told ? { input: turn.told.input, ...turn.told.recorded } : turn.other);
 
-// `[sign, title, text, slug]`
+// `[sign, title, text, slug, arguments]`
 function stepWords(page, step) {
   const { row } = page;
   const side = step.turn && turnSide(step.turn);
@@ -196,7 +196,7 @@ function stepWords(page, step) {
   if (step.turn.other) return ["•", step.turn.other.calls[step.call - 1], "", ""];
   const call = step.turn.told.calls[step.call - 1];
   const [sign, words, slug] = callState({ row, turn: step.turn.told }, call);
-  return [sign, call.label, slug === "ok" ? "" : words, slug];
+  return [sign, call.label, slug === "ok" ? "" : words, slug, oneRow(shape(argumentsOf(call))?.items.map(([, item]) => textOf(item)).join(", ") ?? argumentsOf(call))];
 }
 
 function versionWords({ row, states }, at) {
@@ -222,9 +222,10 @@ function stepList(page) {
   const draw = (at) => {
     const step = page.steps[at];
     const here = at === page.at;
-    const [sign, title, text, slug] = stepWords(page, step);
+    const [sign, title, text, slug, given] = stepWords(page, step);
+    const [, name, nth] = /^(.*?)(#\d+)?$/s.exec(title);
     const row = h("a.step", { class: `k-${step.kind} ${step.part}`, href: stepAddress(page, step), tabindex: here ? "0" : "-1", "aria-current": here ? "step" : null },
-      h("span.number", step.kind === "turn" ? [sr("Turn "), step.turn.number] : null), signOf(slug, sign), h("b", bdi(title)), h("span.gist", { dir: "auto" }, text));
+      h("span.number", step.kind === "turn" ? [sr("Turn "), step.turn.number] : null), signOf(slug, sign), h("b", bdi(name), nth), h("span.gist", { dir: "auto" }, [text, given].filter(Boolean).join(" · ")));
     listen(row, "click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
@@ -280,7 +281,7 @@ function replayedState(page, step) {
   if (turn.replayed.same || (turn.replayed.state !== undefined && same(turn.replayed.state, turn.recorded.state))) return h("p.dim", "The replay ends this turn with the same state.");
   if (turn.replayed.state === undefined || turn.recorded.state === undefined) return null;
   return h("div", h("p.dim", "The replay ends this turn with another state:"),
-    valueTable([{ name: "recorded", value: turn.recorded.state, cls: "old" }, { name: "replayed", value: turn.replayed.state, cls: "new" }], { unified: true, path: "state" }));
+    valueTable([{ name: "recorded", value: turn.recorded.state, cls: "old" }, { name: "now", value: turn.replayed.state, cls: "new" }], { unified: true, path: "state" }));
 }
 
 // ---- the turn at a step ----
@@ -308,7 +309,7 @@ function eventPanel(page, step) {
 // A turn that was not replayed: what was recorded, in short.
 function otherPanel(page, { number: turn, other, part }) {
   const id = `${page.id}-${turn}`;
-  const side = (name, value) => (value === undefined ? null : h("section.part", h("h3", name), h("div.texts", textSide({ name: name === "Input" ? "user" : "production", value }, null))));
+  const side = (name, value) => (value === undefined ? null : h("section.part", h("h3", name), h("div.texts", textSide({ name: name === "Input" ? "user" : "recorded", value }, null))));
   return h("section.panel", { id, label: "Turn " + turn, tabindex: "-1" },
     h("header.panel-head", h("h2", h("a", { href: "#" + id }, "Turn " + turn)), h("span.chip.past", part === "cut" ? "partly before the fork" : "recorded, not replayed"),
       h("span.dim.facts-line", [other.at, other.actor && "by " + other.actor].filter(Boolean).join(" · "))),

@@ -46,7 +46,7 @@ function panelHead({ row, turn, id, sides }, paint) {
   const known = (entry, words) => chip(`known until ${entry.until}${entry.ticket ? ` (${entry.ticket})` : ""}${words}`, words ? "fail" : "review");
   return h("header.panel-head", null,
     h("h2", h("a", { href: "#" + id }, "Turn " + turn.turn)),
-    turn.beyond_until ? chip("beyond until", "norun") : chip(turn.verdict, turn.slug),
+    turn.beyond_until ? chip("beyond until", "past") : chip(turn.verdict, turn.slug),
     (turn.known || []).map((entry) => known(entry, "")), (turn.expired || []).map((entry) => known(entry, ", expired")),
     dim(turnFacts(turn).join(" · ")),
     h("div.tools", sides.length > 1 && sidesChoice(paint), isBad(turn) && briefButton({ row, turn, id })));
@@ -101,13 +101,13 @@ function difference(panel, found, role, after) {
       h("div.tools", null,
         found.kind !== "expect" && copyWhole([found.path], "Copy as ignore rule", ignoreRule(found.path), { class: "bare", title: "An item for `ignore` of the plan" }),
         print && !found.note && copyButton("Copy as known", `- {fingerprint: "${print}", until: ${inAMonth()}}`, { class: "bare", title: "An entry for `known` of the plan" }))),
-    differingValues(found), after.length > 0 && followers(panel, after, "it"));
+    differingValues(panel, found), after.length > 0 && followers(panel, after, "it"));
 }
 
 // Both values, but where the words say it all or the text stands below.
-function differingValues(found) {
+function differingValues({ turn }, found) {
   if (found.kind === "text" || (["moved", "reordered"].includes(found.kind) && found.detail)) return null;
-  const names = [["recorded", found.baseline && found.facet !== "http" ? "accepted" : "production", "old"], ["replayed", "now", "new"]];
+  const names = [["recorded", found.baseline && found.facet !== "http" ? "accepted" : recordedName(turn), "old"], ["replayed", "now", "new"]];
   const sides = names.filter(([side]) => side in found).map(([side, name, cls]) => ({ name, cls, value: found[side] }));
   if (!sides.length) return null;
   const options = { unified: isUnified(), path: found.path, sides };
@@ -127,10 +127,13 @@ function ignoreRule(path) {
 const part = (title, ...inner) => h("section.part", h("h3", title), inner);
 const valuesOf = (sides) => sides.map((side) => side.value);
 
+// Of two sides the first is what was recorded; beside what was accepted it is production.
+const recordedName = (turn) => (turn.accepted ? "production" : "recorded");
+
 // `{key, name, cls}` of the sides that the turn has.
 function sidesOf(turn) {
-  if (turn.replayed?.same) return [{ key: "recorded", name: "production and now", cls: null }];
-  const all = [["recorded", "production", "old"], ["accepted", "accepted", "old"], ["replayed", "now", "new"]];
+  if (turn.replayed?.same) return [{ key: "recorded", name: "recorded and now", cls: null }];
+  const all = [["recorded", recordedName(turn), "old"], ["accepted", "accepted", "old"], ["replayed", "now", "new"]];
   return all.filter(([key]) => turn[key]).map(([key, name, cls]) => ({ key, name, cls }));
 }
 
@@ -149,7 +152,7 @@ function sidesPart(panel, key) {
   const found = sidesWith(key === "reasoning" ? sides.filter((side) => side.key !== "accepted") : sides, (side) => turn[side.key][key]);
   if (!found) return null;
   const shown = valuesBeside(found, { unified: isUnified(), path: key, at });
-  if (key === "output") return part(TITLES[key], shown);
+  if (key === "output") return part(TITLES[key], shown, cutShort(panel, turn.recorded.output));
   const judged = turn.divergences.some((one) => one.facet === key && !one.note);
   const words = !turn.replayed ? "" : found.length === 1 ? "the same" : judged ? "differs" : found.length > 2 && allSame(valuesOf(found.slice(1))) ? "as accepted" : found.some((side) => side.value === undefined) ? "of one side" : "differs, which does not count";
   return h("details.part", { open: judged }, h("summary", h("h3", TITLES[key]), " ", dim(words)), shown);
@@ -159,7 +162,7 @@ function sidesPart(panel, key) {
 function errorPart({ turn, sides, at }) {
   const get = (read) => sidesWith(sides, ({ key }) => turn[key].error && read(turn[key].error));
   const heads = get(raisedText);
-  const rest = get(({ type, message, trace, ...more }) => (type ? { type, ...more } : undefined));
+  const rest = get(({ type, message, trace, ...more }) => (/:/.test(type) ? { type, ...more } : type && Object.keys(more).length ? more : undefined));
   const trace = turn.replayed?.error?.trace;
   const options = { unified: isUnified(), path: "error", at };
   return heads && part(TITLES.error, textSides(heads, options), rest && valueTable(rest, options), trace && explained(textOf(trace).replace(/^ {2}/gm, "")));
@@ -167,10 +170,19 @@ function errorPart({ turn, sides, at }) {
 
 const raisedText = (error) => (error.type ? textOf(error.type).split(":").pop() + ": " + textOf(error.message ?? "") : textOf(error));
 
-function inputPart({ turn }) {
-  if (turn.input === null || turn.input === undefined) return null;
-  return part(["Input ", turn.authored ? chip("authored", "review") : null], h("div.texts", textSide({ name: "user", value: turn.input }, null)));
+function inputPart(panel) {
+  const { input, authored } = panel.turn;
+  if (input === null || input === undefined) return null;
+  return part(["Input ", authored ? chip("authored", "review") : null], h("div.texts", textSide({ name: "user", value: input }, null)), cutShort(panel, input));
 }
+
+// A report keeps short texts of turns that are as recorded: says so, with the command that prints all.
+function keptShort({ row, turn }, words) {
+  const command = `pytest-statebase show ${planWord(row)} --turn ${turn.turn} --full`;
+  return turn.replayed?.same && h("p.explain", words, ": a report keeps short texts of turns that are as recorded. All of it: ", code(command), " ", copyWhole([row.cassette], "Copy", command, { class: "bare" }));
+}
+
+const cutShort = (panel, text) => /^.{160,}…$/su.test(text) && keptShort(panel, "The first 160 characters");
 
 // ---- calls ----
 
@@ -193,7 +205,7 @@ function callState(panel, call) {
   const { turn } = panel;
   const path = callPath(call);
   const said = (...kinds) => turn.divergences.find((one) => kinds.includes(one.kind) && !one.note && (one.path === path || one.path.startsWith(path + ".")));
-  if (!turn.replayed) return ["·", "not replayed", "norun"];
+  if (!turn.replayed) return ["·", "not replayed", turn.beyond_until ? "past" : "norun"];
   if (!call.replayed) {
     if (said("replaced")) return ["⇄", "another tool was called in its place", "fail"];
     if (said("missing", "reverted")) return ["−", `missing: ${call.recorded ? "recorded" : "accepted"}, not made now`, "fail"];
@@ -211,7 +223,7 @@ function callItem(panel, call, position) {
   const [sign, words, slug] = callState(panel, call);
   const agent = call.replayed?.agent || call.recorded?.agent;
   const head = [signOf(slug, sign), code(callName(call), { class: "label" }), agent && dim("by ", bdi(agent)),
-    h("span.state", { class: slug }, words), code(preview(call), { class: "preview dim" }), call.replayed && answerWords(call), dim(call.reads ? "read" : "write")];
+    h("span.state", { class: slug }, words), code(textOf(argumentsOf(call)).slice(0, 200), { class: "preview dim" }), call.replayed && answerWords(call), dim(call.reads ? "read" : "write")];
   // Of many calls those beyond the first are drawn as they are opened.
   const early = position <= 20;
   const draw = () => append(details, callBody(panel, call));
@@ -227,11 +239,8 @@ function linkedItem(panel, word, position, slug, shown) {
   return h("li.call-item", { id, class: slug, tabindex: "-1" }, shown, h("a.anchor", { href: "#" + id, label: `Link to ${word} ${position}` }, "#"));
 }
 
-// The arguments, while they are folded.
-function preview(call) {
-  const made = ["replayed", "recorded", "accepted"].map((side) => call[side]).find((one) => one && !one.same);
-  return textOf(made.arguments).slice(0, 200);
-}
+// The arguments of the side that matters most.
+const argumentsOf = (call) => [call.replayed, call.recorded, call.accepted].find((one) => one && !one.same).arguments;
 
 // A call with another tool in its place is named by both.
 const callName = (call) => (call.recorded?.tool && call.replayed ? `${call.recorded.tool} → ${call.tool}` : call.label);
@@ -246,11 +255,11 @@ function callBody(panel, call) {
   const path = callPath(call);
   const sides = panel.sides.filter(({ key }) => call[key]);
   const inner = (title, key) => {
-    const found = sidesWith(sides, (side) => callSide(call, side.key)[key]);
+    const found = sidesWith(sides, (side) => callSide(call, side.key)[key])?.filter((side) => side.value !== undefined);
     return found && h("div.call-part", h("h4", title, found.length === 1 && panel.turn.replayed ? " · " + found[0].name : ""),
       valueTable(found, { unified: isUnified(), at: panel.at, path: `${path}.${key}` }));
   };
-  return [inner("Arguments", "arguments"), inner("Result", "result"), inner("Raised", "error"), explained(call.explanation)];
+  return [inner("Arguments", "arguments"), inner("Result", "result") || inner("Raised", "error") || keptShort(panel, "No result"), explained(call.explanation)];
 }
 
 const explained = (text) => text && h("pre.vt.explain", { dir: "auto" }, text.trim());

@@ -196,7 +196,7 @@ function shape(value) {
 function shapes(values) {
   let parsed = values.map((value) => structure(value) ?? value);
   const there = parsed.filter((value) => value !== undefined);
-  if (there.every((value) => same(value, there[0])) && !allSame(values)) parsed = values;
+  if (there.length > 1 && there.every((value) => same(value, there[0])) && !allSame(values)) parsed = values;
   const found = parsed.map((value) => (value === undefined ? undefined : shape(value)));
   const known = found.filter((one) => one !== undefined);
   const alike = known.length && known.every((one) => one && one.sort === known[0].sort && one.label === known[0].label);
