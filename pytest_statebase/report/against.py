@@ -71,8 +71,9 @@ def compared_with(path: Path, rows: Sequence[Row], *, whole: bool = True) -> Aga
     before, now = _keyed(base, several), _keyed(rows, several)
     both = [(before[key], row) for key, row in now.items() if key in before]
     known = [(_passes(was), _passes(row), row) for was, row in both if not _unfinished(was, row)]
+    near = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
     return Against(
-        str(path),
+        str(near),
         [row for passed, passes, row in known if passed and not passes],
         [row for passed, passes, row in known if not passed and passes],
         [row for passed, passes, row in known if not passed and not passes],

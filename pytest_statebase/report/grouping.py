@@ -127,6 +127,11 @@ def sentence(found: Row) -> str:
     return found.get("detail") or words.get(found["kind"], "")
 
 
+def words_beside_path(found: Row) -> str:
+    """The same beside the path that it is at, which it does not name again."""
+    return (sentence(found) or "another value").removeprefix(found["path"] + " ")
+
+
 def kind_of(cause: Cause) -> Row:
     """The sort of difference that a cause is, for `sentence`, without what is said of one of its places."""
     return {"kind": cause.kind, "baseline": cause.example.get("baseline")}
@@ -141,8 +146,11 @@ def side_name(found: Row, side: str) -> str:
     return "accepted" if side == "recorded" and is_baseline else side
 
 
-def in_one_line(row: Row, *, width: int = 60) -> str:
-    """Why a replay did not pass, on one line: the verdicts, what the agent raised, the cause with both values."""
+def in_one_line(row: Row, *, width: int = 60, now: str = "replayed") -> str:
+    """Why a replay did not pass, on one line: the verdicts, what the agent raised, the cause with both values.
+
+    now: what the replayed side is called.
+    """
     expired = {visible(expired_text(one)): None for turn in judged(row) for one in turn.get("expired", ())}
     why = _why(row)
     root = root_cause(row)
@@ -154,8 +162,9 @@ def in_one_line(row: Row, *, width: int = 60) -> str:
     turn, found = root
     place = "" if why.startswith(f"turn {turn['turn']} ") else f"turn {turn['turn']} "
     words = "" if found["kind"] == Kind.ARGUMENTS else visible(sentence(found)) + _raised(found, width)
-    told = ", ".join(part for part in (place + visible(found["path"]), words) if part)
-    return ": ".join(part for part in (*expired, why, crash, told, _both(found, width)) if part)
+    where = place.rstrip() if found["kind"] == Kind.RAISED else place + visible(found["path"])
+    told = ", ".join(part for part in (where, words) if part)
+    return ": ".join(part for part in (*expired, why, crash, told, _both(found, width, now)) if part)
 
 
 def _raised(found: Row, width: int) -> str:
@@ -184,11 +193,11 @@ def told_sides(found: Row) -> list[str]:
     return [side for side in ("recorded", "replayed") if side in found]
 
 
-def _both(found: Row, width: int) -> str:
+def _both(found: Row, width: int, now: str) -> str:
     if len(told_sides(found)) < 2:
         return ""
     left, right = shorten_pair(one_line(found["recorded"]), one_line(found["replayed"]), width)
-    return f"{side_name(found, 'recorded')} {left}, replayed {right}"
+    return f"{side_name(found, 'recorded')} {left}, {now} {right}"
 
 
 @dataclass(slots=True)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pages import checked
 from report_data import MARKUP, all_rows, clean, hostile, row, still_failing
 
-from pytest_statebase.report.against import Against
+from pytest_statebase.report.against import Against, compared_with
 from pytest_statebase.report.grouping import causes, difference_of, group_of_row, judged, short_name, totals
-from pytest_statebase.report.results import Row
+from pytest_statebase.report.page.viewmodel import SLUGS
+from pytest_statebase.report.results import Row, write_results
 from pytest_statebase.report.show import visible
 
 
@@ -50,7 +53,10 @@ QUERIES = {
     "verdict:changed verdict:unproven": {"policy::turn-2", "draft::turn-2"},
     "-verdict:unchanged group:ok": {"refund-fixed::turn-2"},
     'group:"could not run"': {"typo::version-0"},
-    "VERDICT:still-failing": set(),
+    "VERDICT:Still-Failing": {"refund::turn-2"},
+    'verdict:"still failing"': {"refund::turn-2"},
+    "Tool:issue_refund owner:PAYMENTS": {"refund::turn-2"},
+    "\u017fe\u017f\u017fion:x": set(),
     "tool:REFUND -group:fail": {"refund-fixed::turn-2"},
     'tool:"refund"': set(),
     'tool:"search_policy"': {"policy::turn-2"},
@@ -118,10 +124,19 @@ def test_counts_of_groups_and_verdicts_filter(opened: Any) -> None:
         assert page.get_by_role("button", pressed=True).count() == 1
     page.get_by_role("button", pressed=True).click()
     assert len(listed(page)) == len(rows)
-    for verdict, number in counted.turns.items():
-        page.get_by_role("button", name=f"{number} {verdict} turn").click()
-        found = names([one for one in rows if any(turn["verdict"] == verdict for turn in judged(one))])
-        assert set(listed(page)) == found
+    for group in counted.replays:
+        own = [one for one in rows if group_of_row(one) is group]
+        tile = page.locator(f".tile.{SLUGS[group]}")
+        verdicts = Counter(turn["verdict"] for one in own for turn in judged(one))
+        assert len(verdicts) == tile.locator(".pill").count()
+        for verdict, number in verdicts.items():
+            pill = tile.get_by_role("button", name=f"{number} {verdict} turn")
+            pill.click()
+            found = [one for one in own if any(turn["verdict"] == verdict for turn in judged(one))]
+            assert set(listed(page)) == names(found)
+            assert pill.get_attribute("aria-pressed") == "true"
+            pill.click()
+            assert len(listed(page)) == len(rows)
 
 
 def test_a_held_key_adds_a_count_to_what_is_chosen(opened: Any) -> None:
@@ -129,9 +144,61 @@ def test_a_held_key_adds_a_count_to_what_is_chosen(opened: Any) -> None:
     page.get_by_role("button", name="1 changed turn").click()
     page.get_by_role("button", name="1 unproven turn").click(modifiers=["Shift"])
     assert set(listed(page)) == {"policy::turn-2", "draft::turn-2"}
-    page.get_by_role("button", name="1 changed turn").click(modifiers=["Shift"])
-    assert listed(page) == ["draft::turn-2"]
-    assert page.get_by_role("combobox", name="Search sessions").input_value() == "verdict:unproven"
+    page.get_by_role("button", name="5 fail session").click(modifiers=["Shift"])
+    assert set(listed(page)) == {"policy::turn-2", "draft::turn-2"}
+    assert page.get_by_role("combobox", name="Search sessions").input_value() == "verdict:changed verdict:unproven"
+
+
+def test_why_nothing_is_found_is_told_of_keys_and_values_that_there_are_not(opened: Any) -> None:
+    page = opened(all_rows()).page
+    nothing = page.locator(".nothing")
+    for query, told in {
+        "foo:bar": "There is no key foo: verdict, agent, session,",
+        "Gate:warn parcel": "There is no key Gate: ",
+        "parcel kind:unrecorded": "There is kind:",
+        "kind:unrecorded": "kind:arguments",
+        'group:"did not run"': 'group:"could not run"',
+        "base:new": "There is no base.",
+    }.items():
+        search(page, query)
+        assert "No session is like that. There is " in nothing.inner_text(), query
+        assert told in nothing.inner_text(), query
+    search(page, "verdict:changed group:ok")
+    assert nothing.inner_text() == "No session is like that."
+
+
+def test_other_values_of_a_cause_are_named_as_what_they_are(opened: Any) -> None:
+    rows = many(3, failing=3)
+    for one in rows:
+        one["turns"][1]["divergences"][0].pop("replayed")
+    made = opened(rows)
+    assert made.page.get_by_text("2 other values", exact=True).is_visible()
+
+
+def test_the_base_is_named_from_where_the_run_was(opened: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_results(tmp_path / "base.jsonl", all_rows(), {})
+    rows = all_rows()
+    page = opened(rows, beside={"against": compared_with(tmp_path / "base.jsonl", rows)}).page
+    assert page.locator(".against > p").inner_text() == "base.jsonl"
+
+
+def test_the_legend_is_reached_in_a_narrow_window_and_has_the_page_s_words(opened: Any) -> None:
+    page = opened(all_rows(), viewport={"width": 320, "height": 700}).page
+    page.get_by_role("button", name="Keys and signs").click()
+    terms = page.locator(".help dt").all_inner_texts()
+    assert terms[-3:] == ["recorded, production", "accepted", "now"]
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+
+
+def test_print_leaves_out_turns_that_were_not_replayed(opened: Any) -> None:
+    page = opened(all_rows()).page
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#plain .turn.norun", has_text="not-replayed").first.is_visible()
+    assert not page.get_by_text("and my address?").first.is_visible()
+    assert page.locator("#plain").get_by_text("I have issued a refund of 40.00").first.is_visible()
+    assert "output output" not in page.locator("#plain").inner_text()
 
 
 def test_failures_come_first(opened: Any) -> None:
@@ -178,15 +245,15 @@ def test_sessions_are_grouped(opened: Any, by: str, heads: list[str] | None) -> 
 
 def test_what_is_chosen_is_in_the_address(opened: Any) -> None:
     made = opened(all_rows())
-    search(made.page, 'verdict:changed -owner:"payments team" ünï')
+    search(made.page, 'group:fail verdict:changed -owner:"payments team" ünï')
     made.page.get_by_label("Group by").select_option("path")
     address = made.page.evaluate("location.hash")
     made.open(address)
     assert made.page.get_by_role("combobox", name="Search sessions").input_value() == (
-        'verdict:changed -owner:"payments team" ünï'
+        'group:fail verdict:changed -owner:"payments team" ünï'
     )
     assert made.page.get_by_label("Group by").input_value() == "path"
-    assert made.page.locator("[aria-pressed=true]").all_text_contents() == ["1 changed turn"]
+    assert made.page.locator("[aria-pressed=true]").all_text_contents() == ["✕5fail sessions", "1 changed turn"]
 
 
 def test_equal_differences_are_one_cause_with_a_count(opened: Any) -> None:
@@ -194,10 +261,10 @@ def test_equal_differences_are_one_cause_with_a_count(opened: Any) -> None:
     cause = page.locator(".cause-item")
     assert cause.count() == 1
     assert cause.locator(".path").inner_text() == "tools.issue_refund.arguments.amount"
-    assert "recorded 42.5 → replayed 40.0" in cause.inner_text()
+    assert "recorded 42.5 → now 40.0" in cause.inner_text()
     cause.get_by_text("2 other pairs of values").click()
     assert [text.split("\n")[0] for text in cause.locator(".pair").all_inner_texts()] == [
-        f"recorded 42.5 → replayed {amount}" for amount in ("40.0", "41.0", "42.0")
+        f"recorded 42.5 → now {amount}" for amount in ("40.0", "41.0", "42.0")
     ]
     assert [pair.get_by_role("link").count() for pair in cause.locator(".pair").all()] == [3, 2, 2]
     cause.get_by_role("button", name="7 sessions").click()

@@ -52,7 +52,7 @@ def story(name: str = "story", **facts: Any) -> dict[str, Any]:
 
 def told(name: str = "story") -> list[list[str]]:
     """The traces of a story, in order, as CSV has them."""
-    lookup = 'lookup_order {"order_id": "1047"}'
+    lookup = 'lookup_order {order_id: "1047"}'
     return [
         [f"sess_{name}", *cells]
         for cells in (
@@ -69,7 +69,7 @@ def told(name: str = "story") -> list[list[str]]:
             ["1", "turn.added", "", DAY + "21:01Z", "", "Where is my order 1047? → It was delivered on Tuesday."],
             ["2", "tool.called", "", DAY + "22:01Z", "", lookup],
             ["2", "state.updated", "billing", DAY + "22:30Z", "'" + RISKY, 'version 2: zip: "1"'],
-            ["2", "tool.called", "", DAY + "22:30Z", "", 'change_address {"order_id": "1047", "zip": "02134"}'],
+            ["2", "tool.called", "", DAY + "22:30Z", "", 'change_address {order_id: "1047", zip: "02134"}'],
             ["2", "memory.created", "", DAY + "22:30Z", "", "lives in Boston"],
             [
                 "2",

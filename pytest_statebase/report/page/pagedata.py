@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...compare.model import Kind, Verdict
+from ...compare.model import Group, Kind
 from ..grouping import (
     GROUPS,
     Cause,
@@ -22,13 +22,14 @@ from ..grouping import (
     in_one_line,
     judged,
     kind_of,
-    sentence,
     short_name,
     side_name,
+    tally,
     told_sides,
     totals,
+    words_beside_path,
 )
-from ..show import one_line, shorten, shorten_pair, visible
+from ..show import one_line, short_value, shorten, shorten_pair, visible
 from .briefs import Briefs
 from .exact import exact_row
 from .limits import cut_values, value_limit
@@ -88,7 +89,7 @@ def page_data(made: Run, anchors: Sequence[str], view: ReportView, whole: Run) -
         "stopped": [asdict(link) for link in view.stopped],
         "stopped_more": view.stopped_more,
         "writes": asdict(view.writes),
-        "groups": [{"slug": SLUGS[group], "name": group.value, "count": counted.replays[group]} for group in SLUGS],
+        "groups": [_group(group, made.rows) for group in SLUGS],
         "verdicts": _verdicts(counted),
         "sessions": [
             {**summary(row, at[id(row)], chunk, searched), "recording": number}
@@ -110,18 +111,36 @@ def _worded(row: Row) -> Row:
         {
             **turn,
             "slug": SLUGS[group_of_turn(turn)],
-            "divergences": [{**found, "words": sentence(found) or "another value"} for found in turn["divergences"]],
+            "divergences": [{**found, "words": words_beside_path(found)} for found in turn["divergences"]],
+            **_values_of_short_texts(turn),
         }
         for turn in row["turns"]
     ]
     return {**row, "turns": turns}
 
 
-def _verdicts(counted: Totals) -> list[list[Any]]:
-    """`[name, turns, slug]`, in the order of the table of verdicts; those that this version does not know last."""
-    names = [verdict.value for verdict in Verdict]
-    names += [name for name in counted.turns if name not in names]
-    return [[name, counted.turns[name], SLUGS[group_of(name)]] for name in names if counted.turns[name]]
+def _values_of_short_texts(turn: Row) -> dict[str, Any]:
+    """The calls and the recorded side of a turn that is as recorded, with the values that are kept as short texts."""
+    if not (turn["replayed"] or {}).get("same"):
+        return {}
+    calls = [call | {"recorded": _with_value(call["recorded"], "arguments")} for call in turn["calls"]]
+    return {"calls": calls, "recorded": _with_value(turn["recorded"], "error")}
+
+
+def _with_value(side: Row | None, key: str) -> Row | None:
+    return side and (side | {key: short_value(side[key])} if isinstance(side.get(key), str) else side)
+
+
+def _group(group: Group, rows: Sequence[Row]) -> dict[str, Any]:
+    """A group with its number of sessions, and the verdicts of their turns."""
+    found = [row for row in rows if group_of_row(row) is group]
+    verdicts = tally(Counter(turn["verdict"] for row in found for turn in judged(row)))
+    return {"slug": SLUGS[group], "name": group.value, "count": len(found), "verdicts": verdicts}
+
+
+def _verdicts(counted: Totals) -> dict[str, str]:
+    """The slugs of the verdicts that there are."""
+    return {name: SLUGS[group_of(name)] for name in counted.turns}
 
 
 def summary(row: Row, anchor: str, chunk: int, searched: int) -> dict[str, Any]:
@@ -151,7 +170,7 @@ def summary(row: Row, anchor: str, chunk: int, searched: int) -> dict[str, Any]:
     if row.get("warnings"):
         made["warned"] = len(row["warnings"])
     if not group_of_row(row).passes:
-        made["why"] = in_one_line(row)
+        made["why"] = in_one_line(row, now="now")
         made["bad"] = [[turn["turn"], turn["verdict"]] for turn in turns if not group_of_turn(turn).passes]
     return made
 
@@ -207,7 +226,7 @@ def _cause(cause: Cause, at: Mapping[int, str]) -> dict[str, Any]:
         "path": cause.path,
         "kind": cause.kind,
         "facet": cause.facet,
-        "words": sentence(example) or "another value",
+        "words": words_beside_path(example | {"path": cause.path}),
         "sessions": cause.sessions,
         "slug": SLUGS[min((group_of_row(row) for row, _ in cause.rows), key=GROUPS.index)],
         "owners": sorted({str(row["owner"]) for row, _ in cause.rows if row.get("owner")}),

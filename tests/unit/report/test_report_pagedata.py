@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
-from report_data import RUN, all_rows, changed, clean, row, still_failing, unrecorded
+from report_data import (
+    LOOKUP,
+    RUN,
+    all_rows,
+    changed,
+    clean,
+    crashed,
+    raised,
+    result,
+    row,
+    still_failing,
+    turn_of,
+    unchanged,
+    unrecorded,
+)
 
+from pytest_statebase.ledger import ToolCalled
 from pytest_statebase.report.against import Against
+from pytest_statebase.report.grouping import group_of_row, judged, tally_text
 from pytest_statebase.report.page.packing import unpacked
 from pytest_statebase.report.page.pagedata import page_data
 from pytest_statebase.report.page.view import anchors_of, build_view
+from pytest_statebase.report.page.viewmodel import SLUGS
 from pytest_statebase.report.results import Row
 from pytest_statebase.report.runs import Run
 
 
-def index_of(rows: list[Row], **beside: Any) -> Any:
+def data_of(rows: list[Row], **beside: Any) -> Any:
     made = Run(rows, RUN, **beside)
     anchors = anchors_of(rows)
-    return unpacked(page_data(made, anchors, build_view(made, anchors), made).index)
+    return page_data(made, anchors, build_view(made, anchors), made)
+
+
+def index_of(rows: list[Row], **beside: Any) -> Any:
+    return unpacked(data_of(rows, **beside).index)
+
+
+def shown(rows: list[Row]) -> list[Any]:
+    """The sessions as the script unpacks them."""
+    return [one for chunk in data_of(rows).chunks for one in unpacked(chunk).values()]
 
 
 def test_a_summary_has_what_is_filtered_and_searched() -> None:
@@ -122,4 +149,28 @@ def test_rows_of_older_versions_and_verdicts_of_newer_ones_are_told() -> None:
     old["turns"][0]["verdict"] = "wonderful"
     index = index_of([old])
     assert index["sessions"][0]["marks"] == "roo", "what is not known needs a look"
-    assert ["wonderful", 1, "review"] in index["verdicts"]
+    assert index["verdicts"]["wonderful"] == "review"
+    assert ("wonderful", 1) in map(tuple, index["groups"][2]["verdicts"])
+
+
+def test_a_group_has_the_verdicts_of_its_sessions_as_the_terminal_counts_them() -> None:
+    rows = all_rows()
+    for told in index_of(rows)["groups"]:
+        found = [turn["verdict"] for one in rows if SLUGS[group_of_row(one)] == told["slug"] for turn in judged(one)]
+        assert ", ".join(f"{number} {name}" for name, number in told["verdicts"]) == tally_text(Counter(found))
+
+
+def test_what_is_kept_short_of_a_turn_as_recorded_reads_as_of_other_turns() -> None:
+    call = ToolCalled("search", {"q": 'a "b": c', "n": 1, "odd key": "x" * 200}, {"ok": True})
+    long, short = turn_of(1, "hi", "yo", [call]), turn_of(2, "hi", "yo", [LOOKUP])
+    first, second = shown([row(result("kept", [unchanged(long), unchanged(short)]))])[0]["turns"]
+    assert first["calls"][0]["recorded"]["arguments"].startswith('{q: "a \\"b\\": c", n: 1, "odd key": "xxx')
+    assert second["calls"][0]["recorded"]["arguments"] == {"order_id": "1047"}
+
+
+def test_words_do_not_name_the_path_that_they_stand_beside() -> None:
+    made = row(crashed())
+    (_, follows) = shown([made])[0]["turns"][0]["divergences"]
+    assert (follows["path"], follows["words"]) == ("output", "does not contain 'A colleague will'")
+    index = index_of([row(raised())])
+    assert index["sessions"][0]["why"].startswith("turn 1 error: the agent raised KeyError: 'order_id'")

@@ -10,14 +10,14 @@ function showHelp() {
 function keyList([view, name]) {
   const found = keys.all.filter((one) => one.view === view);
   if (!found.length) return null;
-  return h("section", h("h3", name), h("dl", found.map((one) => h("div", null,
+  return h("section", h("h3", name), h("dl", found.map((one) => h("div",
     h("dt", one.combination.split(" ").map((key) => h("kbd", KEY_SIGNS[key] || key))), h("dd", one.words)))));
 }
 
 function signList() {
-  return h("section", h("h3", "Signs"), h("dl", null,
+  return h("section", h("h3", "Signs"), h("dl",
     store.index.groups.map((one) => h("div", h("dt", chip("", one.slug)), h("dd", SIGN_WORDS[one.slug] || one.name))),
-    [["recorded", "what production did"], ["accepted", "what was accepted as right since"], ["replayed", "what the agent under test did now"]].map(
+    [["recorded, production", "what was recorded"], ["accepted", "what was accepted as right since"], ["now", "what the agent under test did in the replay"]].map(
       ([name, words]) => h("div", h("dt", name), h("dd", words)))));
 }
 

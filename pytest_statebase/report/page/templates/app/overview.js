@@ -5,7 +5,7 @@ const GROUPED = {
 };
 const RANKS = { fail: 0, norun: 1, review: 2, ok: 3 };
 const LETTERS = { f: "fail", n: "norun", r: "review", o: "ok", "-": "beyond" };
-const isBadSession = (one) => one.group === "fail" || one.group === "norun";
+const isBadSession = (one) => RANKS[one.group] < 2;
 
 // The list that is on the page, for its keys.
 let listed = null;
@@ -27,15 +27,18 @@ function overviewView(now) {
   }
   function show() {
     const found = index.sessions.filter(queryMatcher(chosen.q));
-    list.fill(sectionsOf(found, chosen.by));
+    list.fill(sectionsOf(found, chosen.by), chosen.q);
     tools.tell(found.length);
-    for (const one of filters) one.setAttribute("aria-pressed", asksFor(chosen.q, one.dataset.key, one.filters));
+    for (const one of filters) one.setAttribute("aria-pressed", one.isOn());
   }
-  // A button that filters the list. Held with Ctrl, Cmd or Shift it adds to what is chosen.
-  const filter = (key, value, props, ...children) => {
-    const made = h("button", { "aria-pressed": String(asksFor(chosen.q, key, value)), ...props, data: { key }, prop: { filters: value }, on: {
-      click: (event) => choose({ q: queryAfter(chosen.q, key, value, event.ctrlKey || event.metaKey || event.shiftKey) }, made),
-    } }, children);
+  // A button that filters the list, within a group where one is named. Held with Ctrl, Cmd or Shift it adds to what is chosen.
+  const filter = (key, value, { group, ...props }, ...children) => {
+    const terms = [["group", group], [key, value]].filter((term) => term[1]);
+    const isOn = () => terms.every((term) => asksFor(chosen.q, ...term));
+    const made = h("button", { "aria-pressed": String(isOn()), ...props, prop: { isOn }, on: { click: (event) => {
+      const [was, more] = [isOn(), event.ctrlKey || event.metaKey || event.shiftKey];
+      choose({ q: terms.reduce((q, term) => (asksFor(q, ...term) === was ? queryAfter(q, ...term, more) : q), chosen.q) }, made);
+    } } }, children);
     filters.push(made);
     return made;
   };
@@ -43,9 +46,9 @@ function overviewView(now) {
     h("h1", index.verdict), notices(index),
     h("section.tiles", { label: "Sessions by result" }, index.groups.map((group) => groupTile(group, filter))), shareBar(index.groups),
     index.against && againstBox(index.against, filter),
-    h("div.ov-cols", null,
+    h("div.ov-cols",
       h("div.ov-main", causesCard(index.causes, filter), h("section.ov-list", { label: "Sessions" }, h("h2.sr", "Sessions"), tools, list)),
-      numbersBox(differencesCard(index), writesCard(index.writes, filter), callsCard(index), reachCard(index),
+      numbersBox(countsCard("Turns", index.differences), writesCard(index.writes, filter), countsCard("Calls", index.calls, ["stale", "repeated", "moved"]), reachCard(index),
         (index.metrics || index.trend) && trendPanel())));
   show();
   view.arrived = () => { listed = list; list.arrived(); };
@@ -58,12 +61,11 @@ function notices(index) {
 }
 
 function groupTile(group, filter) {
-  const verdicts = store.index.verdicts.filter(([, , slug]) => slug === group.slug);
   return h("div.tile", { class: group.slug + (group.count ? "" : " none") },
     filter("group", group.slug, { class: "tile-group", disabled: !group.count }, signOf(group.slug),
       h("b", number(group.count)), h("span", group.name, sr(group.count === 1 ? " session" : " sessions"))),
-    h("div.tile-verdicts", verdicts.length ? verdicts.map(([name, turns]) =>
-      filter("verdict", name, { class: "pill" }, h("b", number(turns)), " ", name, sr(turns === 1 ? " turn" : " turns")))
+    h("div.tile-verdicts", group.verdicts.length ? group.verdicts.map(([name, turns]) =>
+      filter("verdict", name, { class: "pill " + store.index.verdicts[name], group: group.slug }, h("b", number(turns)), " ", name, sr(turns === 1 ? " turn" : " turns")))
       : dim("no turn")));
 }
 
@@ -100,10 +102,13 @@ function causesCard(causes, filter) {
   return h("section.card.causes-card", { "aria-labelledby": "causes" }, h("h2", { id: "causes" }, "Causes ",
     dim("the first difference of each session, equal ones together")),
     h("ul", causes.slice(0, CAUSES).map((cause) => causeItem(cause, filter))),
-    rest.length ? onOpening(plural(rest.length, "more cause"), () => h("ul", rest.map((cause) => causeItem(cause, filter)))) : null);
+    moreOf(rest, (cause) => causeItem(cause, filter), 0, "ul", plural(rest.length, "more cause")));
 }
 
-const leftOut = (count) => (count ? h("li.dim", "and ", number(count), " more") : null);
+// Further items of a list, of which `left` more are not on the page; drawn when they are opened.
+function moreOf(items, draw, left = 0, list = "ul", words = number(items.length + left) + " more") {
+  return items.length > 0 && onOpening(words, () => h(list, items.map(draw), left > 0 && h("li.dim", "and ", number(left), " more")));
+}
 
 // What is made when it is opened.
 function onOpening(words, made) {
@@ -115,26 +120,28 @@ function onOpening(words, made) {
 
 function causeItem(cause, filter) {
   const [first, ...others] = cause.pairs;
+  const sides = ("recorded" in first) + ("replayed" in first);
   return h("li.cause-item", { class: cause.slug },
     filter("cause", causeName(cause), { class: "cause-count" }, h("b", number(cause.sessions)), h("span", cause.sessions === 1 ? " session" : " sessions")),
     h("div", h("p", code(elided(cause.path, 300), { class: "path" }), " ", dim(elided(cause.words, 300)), cause.owners.map((owner) => [" ", h("span.owner", bdi(elided(owner, 60)))])),
       pairLine(first),
-      others.length ? onOpening(plural(others.length + cause.more, "other pair") + " of values", () => h("ul", others.map((pair) => h("li", pairLine(pair))), leftOut(cause.more))) : null));
+      moreOf(others, (pair) => h("li", pairLine(pair)), cause.more, "ul",
+        plural(others.length + cause.more, ["other difference", "other value", "other pair"][sides]) + (sides > 1 ? " of values" : ""))));
 }
 
 function pairLine(pair) {
   const told = [];
   if ("recorded" in pair) told.push(dim(pair.side, " "), code(pair.recorded, { class: "old" }));
   if ("recorded" in pair && "replayed" in pair) told.push(dim(" → "));
-  if ("replayed" in pair) told.push(dim("replayed "), code(pair.replayed, { class: "new" }));
-  return h("div.pair", told.length ? h("p", told) : null, h("div.links", turnLinks(pair.turns)));
+  if ("replayed" in pair) told.push(dim("now "), code(pair.replayed, { class: "new" }));
+  return h("div.pair", told.length > 0 && h("p", told), h("div.links", turnLinks(pair.turns)));
 }
 
 function turnLinks(turns, many = 3) {
   const rest = turns.slice(many);
   const link = ([id, turn]) => h("a", { href: `#${id}-${turn}` }, bdi(elided(store.summary(id).name)), ", turn " + turn);
   return [turns.slice(0, many).map((one, at) => [at ? " · " : null, link(one)]),
-    rest.length ? onOpening("and " + number(rest.length) + " more", () => h("ul", rest.map((one) => h("li", link(one))))) : null];
+    moreOf(rest, (one) => h("li", link(one)))];
 }
 
 // ---- numbers ----
@@ -142,7 +149,7 @@ function turnLinks(turns, many = 3) {
 // Beside the list; where there is no room beside it, folded above it.
 function numbersBox(...cards) {
   const alerts = store.index.metrics?.alerts.length;
-  const box = h("details", { open: !oneColumn.matches }, h("summary", "Numbers", alerts ? h("span.norun", " ▲ ", plural(alerts, "alert")) : null), h("div.ov-side", cards));
+  const box = h("details", { open: !oneColumn.matches }, h("summary", "Numbers", alerts > 0 && h("span.norun", " ▲ ", plural(alerts, "alert"))), h("div.ov-side", cards));
   return h("aside.numbers", { label: "Numbers" }, box);
 }
 
@@ -155,9 +162,6 @@ function countsCard(title, rows, sub = []) {
       h("td.num", { class: count ? (name.endsWith("unrecorded") ? "hot" : null) : "zero" }, number(count)))))));
 }
 
-const differencesCard = (index) => countsCard("Turns", index.differences);
-const callsCard = (index) => countsCard("Calls", index.calls, ["stale", "repeated", "moved", "flagged"]);
-
 function writesCard(writes, filter) {
   if (!writes.rows.length) return null;
   const tools = new Set(store.index.sessions.flatMap((one) => one.tools));
@@ -167,12 +171,8 @@ function writesCard(writes, filter) {
   return h("section.card", h("h2", "Writes"),
     h("ul.writes-by", writes.rows.map((row) => h("li", name(row.tool), h("span.num", told(row.counts))))),
     h("ul.write-items", writes.troubled.slice(0, 4).map(writeItem)),
-    moreWrites(writes.troubled.slice(4), writes.troubled_more, "more"),
-    moreWrites(writes.others, writes.others_more, "made as recorded, in another turn or not reached"));
-}
-
-function moreWrites(items, more, words) {
-  return items.length ? onOpening(number(items.length + more) + " " + words, () => h("ul.write-items", items.map(writeItem), leftOut(more))) : null;
+    moreOf(writes.troubled.slice(4), writeItem, writes.troubled_more, "ul.write-items"),
+    moreOf(writes.others, writeItem, writes.others_more, "ul.write-items", writes.others_words));
 }
 
 const writeItem = (item) => h("li", chip(item.mark.text, item.mark.slug), " ", code(elided(item.tool)), " ", code(item.arguments, { class: "dim" }), " ", pageLink(item.link));
@@ -182,7 +182,7 @@ function reachCard(index) {
   const items = index.stopped.map((link) => h("li", { class: link.slug }, signOf(link.slug), " ", pageLink(link), " ", h("small", link.note)));
   const rest = items.slice(4);
   return h("section.card", h("h2", "How far replays got"), h("p", index.reached, "."), h("ul.stops", items.slice(0, 4)),
-    rest.length ? onOpening(number(rest.length + index.stopped_more) + " more", () => h("ul.stops", rest, leftOut(index.stopped_more))) : null);
+    moreOf(rest, (item) => item, index.stopped_more, "ul.stops"));
 }
 
 // ---- the list ----
@@ -192,7 +192,7 @@ function searchBar(chosen, choose) {
   const search = h("input.search", { type: "search", id: "search", list: "offers", autocomplete: "off", spellcheck: "false", "aria-describedby": "search-help",
     placeholder: "Search, or verdict:changed tool:refund -owner:…", prop: { value: chosen.q }, on: {
       input: () => choose({ q: search.value }),
-      keydown: (event) => searchKey(event, search),
+      keydown: ({ key }) => { if (key === "Enter" || (key === "ArrowDown" && !search.value)) listed.step(1, true); },
       focus: () => offer(),
     } });
   const offer = () => offers.replaceChildren(...queryOffers(search.value).map((value) => h("option", { prop: { value } })));
@@ -214,12 +214,6 @@ function searchBar(chosen, choose) {
     if (made.getBoundingClientRect().top > innerHeight - 160) made.scrollIntoView({ block: "center" });
   };
   return made;
-}
-
-function searchKey(event, search) {
-  if (event.key === "Enter" || (event.key === "ArrowDown" && !search.value)) {
-    listed.step(1, true);
-  }
 }
 
 // What a session is listed under; its name, and whether it is a text of a recording.
@@ -263,7 +257,7 @@ function sessionList() {
   const list = h("ul.rows", { role: "list" });
   const longest = store.index.sessions.reduce((most, one) => Math.max(most, one.marks.length), 0);
   setStyle(list, "--strip", Math.min(longest, BARS) * 5 + "px");
-  const empty = h("p.nothing", { hidden: true }, "No session is like that.");
+  const empty = h("p.nothing", { hidden: true });
   const box = h("div", list, empty);
   let items = [];
   let tops = [0];
@@ -312,11 +306,12 @@ function sessionList() {
     measure();
     paint();
   };
-  box.fill = (found) => {
+  box.fill = (found, query) => {
     const of = found.reduce((sum, section) => sum + section.sessions.length, 0);
     let position = 0;
     items = found.flatMap((section) => [{ section }, ...section.sessions.map((one) => ({ one, position: ++position, of }))]);
     empty.hidden = items.length > 0;
+    empty.textContent = "No session is like that." + (of ? "" : visible(whyNothing(query)));
     again();
   };
   // Move the focus to the next session, or the one before; first: from the beginning.
@@ -358,11 +353,11 @@ function sessionRow(one, position, of) {
     h("span.title", { dir: "auto" }, elided(one.title || "", 300)), badgesOf(one),
     h("span.tally", Object.entries(one.verdicts).sort(byWeight).map(([name, count]) => `${number(count)} ${name}`).join(", ") || "did not begin"),
     turnBars(one.marks),
-    isBadSession(one) ? h("a.because", { href: turn ? `#${one.id}-${turn}` : "#" + one.id, dir: "auto" }, elided(one.why, 600)) : null);
+    isBadSession(one) && h("a.because", { href: turn ? `#${one.id}-${turn}` : "#" + one.id, dir: "auto" }, elided(one.why, 600)));
 }
 
 const groupName = (slug) => store.index.groups.find((group) => group.slug === slug).name;
-const verdictRank = (name) => RANKS[store.index.verdicts.find(([other]) => other === name)?.[2]] ?? 2;
+const verdictRank = (name) => RANKS[store.index.verdicts[name]] ?? 2;
 const byWeight = ([left], [right]) => verdictRank(left) - verdictRank(right);
 
 function badgesOf(one) {

@@ -16,7 +16,7 @@ const FIELDS = {
 const KEYS = Object.keys(FIELDS);
 // `verdict:changed` is not to find what is unchanged.
 const WHOLE = new Set(["verdict", "kind", "group", "base"]);
-const TERM = new RegExp(`\\s*(-?)(?:(${KEYS.join("|")}):)?(?:"((?:\\\\.|[^"\\\\])*)("?)|(\\S*))`, "ysu");
+const TERM = new RegExp(`\\s*(-?)(?:(${KEYS.join("|")}):)?(?:"((?:\\\\.|[^"\\\\])*)("?)|(\\S*))`, "iys");
 
 const causeName = (cause) => cause.kind + " " + cause.path;
 
@@ -27,7 +27,7 @@ function termsOf(query) {
   while (TERM.lastIndex < query.length) {
     const [raw, not, key, inside, closed, word] = TERM.exec(query);
     const value = word ?? outOfQuotes(inside);
-    if (value || (closed && key)) found.push({ key: key || null, value, not: not === "-", whole: Boolean(closed), raw: raw.trim() + (inside !== undefined && !closed ? '"' : "") });
+    if (value || (closed && key)) found.push({ key: key?.toLowerCase(), value, not: not === "-", whole: Boolean(closed), raw: raw.trim() + (inside !== undefined && !closed ? '"' : "") });
   }
   return found;
 }
@@ -36,14 +36,15 @@ const queryText = (found) => found.map((term) => term.raw).join(" ");
 // A search box has no lines, an address no half characters.
 const inQuotes = (text) => '"' + text.replace(/["\\]/g, "\\$&").replaceAll("\n", "\\n").replaceAll("\r", "\\r") + '"';
 const outOfQuotes = (text) => text.replace(/\\(.)/gsu, (_, one) => ({ n: "\n", r: "\r" })[one] ?? one);
-const alike = (value) => String(value).replace(/\p{Cs}/gu, "\ufffd").toLowerCase();
+// `newly-failing` and `newly failing` are the same: names of our own.
+const alike = (value, key) => String(value).replace(/\p{Cs}/gu, "\ufffd").toLowerCase().replaceAll(WHOLE.has(key) ? "-" : " ", " ");
 
-function termHolds(term, one) {
-  const sought = alike(term.value);
-  if (!term.key) return hayOf(one).includes(sought);
-  const values = FIELDS[term.key](one).filter(Boolean).map(alike);
+function termHolds({ key, value: wanted, whole }, one) {
+  const sought = alike(wanted, key);
+  if (!key) return hayOf(one).includes(sought);
+  const values = FIELDS[key](one).filter(Boolean).map((value) => alike(value, key));
   if (!sought) return !values.length;
-  return values.some((value) => (term.whole || WHOLE.has(term.key) ? value === sought : value.includes(sought)));
+  return values.some((value) => (whole || WHOLE.has(key) ? value === sought : value.includes(sought)));
 }
 
 function hayOf(one) {
@@ -61,15 +62,27 @@ function queryMatcher(query) {
     any.every((same) => same.some((term) => termHolds(term, one)));
 }
 
-const asksFor = (query, key, value) => termsOf(query).some((term) => term.key === key && !term.not && alike(term.value) === alike(value));
+const asksFor = (query, key, value) => termsOf(query).some((term) => term.key === key && !term.not && alike(term.value, key) === alike(value, key));
 
 // The query of a button that is pressed: its value alone, or taken back; beside the others of its key where `more` is held.
 function queryAfter(query, key, value, more) {
   const found = termsOf(query);
-  const rest = found.filter((term) => term.key !== key || term.not || (more && alike(term.value) !== alike(value)));
+  const rest = found.filter((term) => term.key !== key || term.not || (more && alike(term.value, key) !== alike(value, key)));
   const alone = found.filter((term) => term.key === key && !term.not).length === 1;
   const back = asksFor(query, key, value) && (more || alone);
-  return queryText(back ? rest : [...rest, { raw: key + ":" + (WHOLE.has(key) && /^[\w-]+$/.test(value) ? value : inQuotes(value)) }]);
+  return queryText(back ? rest : [...rest, { raw: termText(key, value) }]);
+}
+
+const termText = (key, value) => key + ":" + (WHOLE.has(key) && /^[\w-]+$/.test(value) ? value : inQuotes(value));
+
+// Why nothing is found, where that is for a key or a value that there is not.
+function whyNothing(query) {
+  for (const { key, value, raw } of termsOf(query)) {
+    const word = !key && /^\w+(?=:)/.exec(value);
+    if (word) return ` There is no key ${word}: ${KEYS.join(", ")}.`;
+    if (key && !store.index.sessions.some(queryMatcher(raw))) return ` There is ${queryOffers(key + ":").slice(0, 12).join(", ") || "no " + key}.`;
+  }
+  return "";
 }
 
 // What the text could go on with: keys, then the values of a key.
@@ -77,10 +90,11 @@ function queryOffers(query) {
   const [, start, last] = /^(.*?)(\S*)$/s.exec(query);
   const found = /^(-?)(?:(\w+):)?"?([^"]*)$/.exec(last);
   if (!found) return [];
-  const [, not, key, begun] = found;
+  const [, not, typed, begun] = found;
+  const key = typed?.toLowerCase();
   if (!key) return KEYS.filter((one) => one.startsWith(begun)).map((one) => start + not + one + ":");
-  if (!FIELDS[key]) return [];
+  if (!KEYS.includes(key)) return [];
   const values = new Set(store.index.sessions.flatMap(FIELDS[key]).filter(Boolean).map(String));
   return [...values].filter((value) => value.toLowerCase().startsWith(begun.toLowerCase())).slice(0, 40)
-    .map((value) => start + not + key + ":" + (WHOLE.has(key) ? value : inQuotes(value)));
+    .map((value) => start + not + termText(key, value));
 }
