@@ -23,6 +23,14 @@ def error_text(error: Any) -> str:
     return f"{name}: {message}" if message else name
 
 
+def beside_text(error: Any) -> dict[str, Any]:
+    """What `error_text` does not say of an error: where its type is from, and its attributes."""
+    if not isinstance(error, dict) or "type" not in error:
+        return {}
+    is_whole = ":" not in _text(error["type"])
+    return {key: value for key, value in error.items() if key != "message" and not (key == "type" and is_whole)}
+
+
 def _text(value: Any) -> str:
     return visible(value) if isinstance(value, str) else one_line(value)
 

@@ -18,13 +18,13 @@ from ..grouping import (
     name_of,
     plural,
     root_cause,
-    sentence,
     side_name,
     tally,
     told_sides,
+    words_beside_path,
 )
 from ..notes import expired_text, known_text
-from ..raised import error_text, trace_of, without_trace
+from ..raised import beside_text, error_text, trace_of, without_trace
 from ..rows import Row
 from ..show import one_line, pretty, shorten, shorten_pair, size_text, structure, visible
 from .requestview import requests_view
@@ -189,8 +189,15 @@ def _shown(value: Any, key: str, limit: int) -> str:
     if key in ("output", "reasoning") and isinstance(value, str) and structure(value) is None:
         return clip(visible(value, lines=True), limit)
     if key == "error":
-        return clip(f"{error_text(value)}\n{pretty(value)}", limit)
-    return clip(pretty(value), limit)
+        rest = beside_text(value)
+        return clip(error_text(value) + (f"\n{pretty(rest)}" if rest else ""), limit)
+    return clip(_pretty(value), limit)
+
+
+def _pretty(value: Any, *, width: int = 72) -> str:
+    """The value over several lines; of a text that is JSON, what it holds."""
+    inner = structure(value) if isinstance(value, str) else None
+    return pretty(value if inner is None else inner, width=width)
 
 
 def _by_agent(calls: Sequence[Row], limit: int) -> list[CallView]:
@@ -241,7 +248,7 @@ def _call_side(side: Row, call: Row, limit: int, name: str | None) -> CallSide:
     return CallSide(
         name=visible(name or call["tool"]),
         arguments=clip(visible(arguments) if isinstance(arguments, str) else pretty(arguments, width=_COLUMN), limit),
-        outcome=clip(pretty(outcome, width=_COLUMN), limit) if is_known else None,
+        outcome=clip(_pretty(outcome, width=_COLUMN), limit) if is_known else None,
         is_error=has_error,
         agent=visible(side["agent"]) if side.get("agent") else None,
     )
@@ -271,9 +278,9 @@ def _divergence(found: Row, is_cause_turn: bool, limit: int) -> DivergenceView:
     if len(sides) == 2:
         sides = dict(zip(sides, shorten_pair(sides["recorded"], sides["replayed"], width), strict=True))
     return DivergenceView(
-        facet=visible(found["facet"]),
+        facet="" if found["path"].startswith(found["facet"]) else visible(found["facet"]),
         path=clip(visible(found["path"]), 500),
-        words=clip(visible(sentence(found) or "another value"), 1_000),
+        words=clip(visible(words_beside_path(found)), 1_000),
         recorded=shorten(sides["recorded"], width + 40) if "recorded" in sides else None,
         replayed=shorten(sides["replayed"], width + 40) if "replayed" in sides else None,
         role=_role(found, is_cause_turn),

@@ -21,18 +21,18 @@ from ..grouping import (
     judged,
     kind_of,
     plural,
-    sentence,
     short_name,
     tally_text,
     told_sides,
     totals,
+    words_beside_path,
     writes,
 )
 from ..incomplete import headline, passing
 from ..results import replay_key
 from ..rows import Row
 from ..runs import Run
-from ..show import one_line, shorten, shorten_pair, visible
+from ..show import one_line, short_value, shorten, shorten_pair, visible
 from ..traffic import stale_text, traffic_counts
 from .sessionview import session_view, told_turns
 from .viewmodel import SLUGS, CauseView, GroupView, Link, Mark, ReportView, SessionView, WriteItem, WriteRow, WritesView
@@ -147,7 +147,7 @@ def _group(group: Group, rows: Sequence[Row], told: Mapping[Group, list[SessionV
         round(100 * len(rows) / max(1, total), 3),
         tally_text(verdicts),
         sessions,
-        [(visible(short_name(row)), in_one_line(row)) for row in left[:_LISTED]],
+        [(visible(short_name(row)), in_one_line(row, now="now")) for row in left[:_LISTED]],
         max(0, len(left) - _LISTED),
     )
 
@@ -160,7 +160,7 @@ def _turn_counts(counted: Totals) -> list[tuple[str, int]]:
 def _call_counts(counted: Totals) -> list[tuple[str, int]]:
     """What can be and was not is left out, but for what everybody looks for."""
     calls = counted.calls
-    flags = [(name, calls[name]) for name in ("stale", "repeated", "moved") if calls[name]] or [("flagged", 0)]
+    flags = [(name, calls[name]) for name in ("stale", "repeated", "moved") if calls[name]]
     others = [(name, calls[name]) for name in ("accepted", "authored", "sibling", "simulated", "live") if calls[name]]
     return [
         ("answered", calls["answered"]),
@@ -190,7 +190,8 @@ def _stop(row: Row, places: _Places) -> Link:
 def _writes_view(found: Sequence[Write], places: _Places) -> WritesView:
     troubled = [one for one in found if one.state in _TROUBLE]
     troubled.sort(key=lambda one: group_of_turn(one.turn) is not Group.FAIL)
-    others = [one for one in found if one.state in ("made", "moved", "not reached")]
+    others = [one for one in found if one.state in _UNTROUBLED]
+    counted = Counter(one.state for one in others)
     states = _write_states(found)
     return WritesView(
         states,
@@ -199,6 +200,7 @@ def _writes_view(found: Sequence[Write], places: _Places) -> WritesView:
         max(0, len(troubled) - _LISTED),
         [_write_item(one, places) for one in others[:_LISTED]],
         max(0, len(others) - _LISTED),
+        ", ".join(f"{counted[state]:,} {words}" for state, words in _UNTROUBLED.items() if counted[state]),
     )
 
 
@@ -225,6 +227,7 @@ def _write_rows(made: Sequence[Write], states: Sequence[str]) -> list[WriteRow]:
 
 
 _TROUBLE = ("changed", "missing", "extra", "unrecorded")
+_UNTROUBLED = {"made": "made as recorded", "moved": "made in another turn", "not reached": "not reached"}
 _STATE_SLUGS = {"made": "ok", "moved": "review", "not reached": "norun"}
 
 
@@ -233,13 +236,17 @@ def _write_item(one: Write, places: _Places) -> WriteItem:
         one.call["replayed"] if one.call["replayed"] and not one.call["replayed"].get("same") else one.call["recorded"]
     )
     arguments = side["arguments"] if side else None
-    shown = arguments if isinstance(arguments, str) else one_line(arguments)
+    kept = short_value(arguments) if isinstance(arguments, str) else arguments
+    shown = kept if isinstance(kept, str) else one_line(kept)
     return WriteItem(
         Mark(one.state, _STATE_SLUGS.get(one.state) or SLUGS[group_of_turn(one.turn)]),
         visible(one.call["tool"]),
         shorten(visible(shown), 160),
         places.link(f"{short_name(one.row)}, turn {one.turn['turn']}", one.row, one.turn),
     )
+
+
+_VALUES = {1: "values", 2: "pairs of values"}
 
 
 def _cause(cause: Cause, places: _Places) -> CauseView:
@@ -250,9 +257,9 @@ def _cause(cause: Cause, places: _Places) -> CauseView:
     links = [places.link(f"{short_name(row)}, turn {turn['turn']}", row, turn) for row, turn in cause.rows[:5]]
     return CauseView(
         visible(cause.path),
-        visible(sentence(example if cause.kind == Kind.EXPECT else kind_of(cause)) or "another value"),
+        visible(words_beside_path((example if cause.kind == Kind.EXPECT else kind_of(cause)) | {"path": cause.path})),
         cause.sessions,
-        "" if cause.fingerprints < 2 or not texts else f"{cause.fingerprints} pairs of values, one of them:",
+        "" if cause.fingerprints < 2 or not texts else f"{cause.fingerprints} {_VALUES[len(texts)]}, one of them:",
         shorten(texts["recorded"], 200) if "recorded" in texts else None,
         shorten(texts["replayed"], 200) if "replayed" in texts else None,
         links,

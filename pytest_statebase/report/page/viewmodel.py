@@ -54,6 +54,7 @@ class Pair:
 @dataclass(frozen=True, slots=True)
 class DivergenceView:
     facet: str
+    """Empty where the path begins with it."""
     path: str
     words: str
     recorded: str | None
@@ -216,6 +217,8 @@ class WritesView:
     troubled_more: int
     others: Sequence[WriteItem]
     others_more: int
+    others_words: str
+    """What became of them, with numbers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -13,6 +15,7 @@ from report_data import (
     UNSEEN,
     all_rows,
     clean,
+    crashed,
     hostile,
     result,
     reworded,
@@ -20,6 +23,8 @@ from report_data import (
     still_failing,
     turn_of,
     unchanged,
+    unproven,
+    unrecorded,
 )
 
 from pytest_statebase.compare.model import (
@@ -178,6 +183,8 @@ def test_writes_are_told_one_by_one() -> None:
     assert counts == {"made": 0, "changed": 1, "missing": 2, "extra": 1, "unrecorded": 1}
     assert {item.mark.text for item in view.writes.troubled} == {"changed", "missing", "extra", "unrecorded"}
     assert [item.tool for item in view.writes.others] == ["change_address"]
+    assert view.writes.others[0].arguments == '{order_id: "1047", zip: "02134"}'
+    assert view.writes.others_words == "1 made as recorded"
 
 
 def requests_row() -> Row:
@@ -234,6 +241,34 @@ def test_a_moved_prompt_is_told_with_its_command_and_counts_as_not_judged() -> N
     assert "never recorded\nsend" in page
 
 
+def test_writes_without_trouble_are_counted_by_what_became_of_them() -> None:
+    made = row(unrecorded())
+    made["turns"][1]["calls"].append({**made["turns"][1]["calls"][1], "replayed": None, "flags": []})
+    rows = [made, row(clean())]
+    assert build_view(Run(rows, RUN), anchors_of(rows)).writes.others_words == "1 made as recorded, 1 not reached"
+
+
+def test_json_in_a_text_is_shown_as_what_it_holds_and_words_are_said_once() -> None:
+    made = row(crashed())
+    turn = made["turns"][0]
+    turn["recorded"]["output"], turn["replayed"]["output"] = '{"a": 1}', "done"
+    turn["replayed"]["error"] = {"type": "ValueError", "message": "no order"}
+    plain = " ".join(Page(plain_part([made])).text.split())
+    assert "!json" not in plain
+    assert "{a: 1}" in plain
+    assert "output does not contain" in plain
+    assert "output output" not in plain
+    assert plain.count("ValueError") == 1
+    assert "both sides" not in plain
+
+
+def test_values_of_one_side_are_no_pairs() -> None:
+    rows = [row(unproven()) for _ in range(2)]
+    rows[1]["turns"][0]["divergences"][0]["fingerprint"] = "0" * 12
+    (cause,) = build_view(Run(rows, RUN), anchors_of(rows)).causes
+    assert cause.values == "2 values, one of them:"
+
+
 def test_what_is_plain_tells_the_failures_alone() -> None:
     plain = Page(plain_part([row(still_failing()), row(clean())]))
     assert "refund::turn-2" in plain.text
@@ -255,7 +290,11 @@ def test_what_is_packed_reads_back_to_the_letter() -> None:
         for found in turn["divergences"]:
             found.pop("words", None)
     shown[-2].pop("brief")
-    assert shown == [exact_row(row) for row in rows]
+    expected = copy.deepcopy(rows)
+    for turn in (turn for one in expected for turn in one["turns"] if (turn["replayed"] or {}).get("same")):
+        for call in turn["calls"]:  # kept as texts, shown as those of other turns
+            call["recorded"]["arguments"] = json.loads(call["recorded"]["arguments"])
+    assert shown == [exact_row(row) for row in expected]
     assert MARKUP in summaries[anchors_of(rows)[-1]]["title"]
     assert MARKUP in dump_row(kept[anchors_of(rows)[-1]]).encode().decode("unicode_escape", "surrogatepass")
 

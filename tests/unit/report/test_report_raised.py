@@ -90,7 +90,7 @@ def test_a_brief_has_the_trace_with_the_exception() -> None:
 def test_the_page_without_scripts_sets_no_trace_beside_what_was_recorded() -> None:
     text = render_html(Run([row(crashed())], RUN)).split("<h4>Error</h4>", 1)[1].split("</section>", 1)[0]
     error, _, rest = text.partition("</div>\n</div>")
-    assert f'<span class="who">both sides</span><pre dir="auto" class="v">{CRASH}\n' in error
+    assert f'<span class="who">recorded and now</span><pre dir="auto" class="v">{CRASH}\n' in error
     assert "File" not in error
     assert "File &#34;shop/agent.py&#34;, line 12, in move\n  changed = tools.change_address(order)\n" in rest
 
