@@ -74,6 +74,8 @@ class _Teller:
         rows = [((j, 0, 0), AlignedCall(i, j, _label(self.labels[i]))) for i, j in paired.items()]
         rows += [((j, 0, 0), AlignedCall(None, j, _label(call))) for j, call in self.beyond.items()]
         rows += [((self.after(i, paired), 1, i), AlignedCall(i, None, _label(self.labels[i]))) for i in self.missing]
+        end = len(self.replayed)
+        rows += [((end, 0, i), AlignedCall(i, None, _label(self.labels[i]))) for i in self.pairing.not_reached()]
         return [row for _, row in sorted(rows, key=lambda entry: entry[0])]
 
     def after(self, i: int, paired: Pairs) -> int:

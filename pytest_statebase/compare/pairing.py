@@ -103,11 +103,18 @@ class Pairing:
 
     def missing(self) -> list[int]:
         """Recorded calls without a partner, but for those that the replay did not get to."""
+        return self._left()[0]
+
+    def not_reached(self) -> list[int]:
+        """Recorded calls that come after the last one that a turn got to before it broke off."""
+        return self._left()[1]
+
+    def _left(self) -> tuple[list[int], list[int]]:
         free = self._free()
         if not self.scene.broke_off:
-            return free
+            return free, []
         last = max((*self.pairs, *self.replaced), default=-1)
-        return [i for i in free if i < last]
+        return [i for i in free if i < last], [i for i in free if i > last]
 
     def extra(self) -> list[int]:
         """Replayed calls without a partner, moved ones left out."""

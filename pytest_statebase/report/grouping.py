@@ -259,7 +259,7 @@ class Write:
     call: Row
     state: str
     """`made`, `changed`, `missing`, `extra`, `unrecorded`, `moved` (answered from another turn), `elsewhere` (what it
-    answered there) or `not reached` (after a miss)."""
+    answered there) or `not reached` (the turn ended before it)."""
 
 
 def writes(rows: Iterable[Row]) -> Iterator[Write]:
@@ -293,8 +293,23 @@ def _state_of(call: Row, turn: Row) -> str:
 def _not_made(call: Row, turn: Row) -> str:
     if _is_named(call, turn, "missing", "replaced"):
         return "missing"
-    missed = any("unrecorded" in other.get("flags", ()) for other in turn["calls"])
-    return "not reached" if missed or turn["verdict"] == Verdict.ERROR else "elsewhere"
+    return "not reached" if turn["verdict"] in _BROKE_OFF else "elsewhere"
+
+
+_BROKE_OFF = frozenset({Verdict.UNRECORDED, Verdict.ERROR, Verdict.STALE, Verdict.INCONCLUSIVE})
+"""Verdicts of turns that came to no end of their own."""
+
+
+def not_reached(turn: Row) -> list[Row]:
+    """The recorded calls that a turn would have made, had it not ended early."""
+    return [
+        call
+        for call in turn["calls"]
+        if turn["replayed"] is not None
+        and call["recorded"] is not None
+        and call["replayed"] is None
+        and _not_made(call, turn) == "not reached"
+    ]
 
 
 def _is_named(call: Row, turn: Row, *kinds: str) -> bool:

@@ -152,13 +152,7 @@ def _turn(turn: TurnResult, reads: Collection[str]) -> Row:
 
 def _calls(turn: TurnResult, unchanged: bool, reads: Collection[str]) -> list[Row]:
     if turn.accepted is not None and turn.replayed is not None:
-        told = {pair.recorded for pair in turn.aligned}
-        left = [
-            AlignedCall(index, None, call.tool)
-            for index, call in enumerate(turn.recorded.calls if turn.replayed.missed else [])
-            if index not in told
-        ]
-        return [_call_beside(turn, turn.accepted.calls, pair, reads) for pair in [*turn.aligned, *left]]
+        return [_call_beside(turn, turn.accepted.calls, pair, reads) for pair in turn.aligned]
     one = _short_call if unchanged else _call
     return [one(turn, *pair, reads) for pair in _pairs(turn)]
 
@@ -217,7 +211,7 @@ def _pairs(turn: TurnResult) -> list[tuple[str, ToolCalled | None, ReplayedCall 
     calls, replayed = turn.recorded.calls, turn.calls
     if turn.replayed is None:
         return [(call.tool, call, None) for call in calls]
-    pairs = [
+    return [
         (
             pair.label,
             None if pair.recorded is None else calls[pair.recorded],
@@ -225,10 +219,6 @@ def _pairs(turn: TurnResult) -> list[tuple[str, ToolCalled | None, ReplayedCall 
         )
         for pair in turn.aligned
     ]
-    if turn.replayed.missed:
-        told = {pair.recorded for pair in turn.aligned}
-        pairs += [(call.tool, call, None) for index, call in enumerate(calls) if index not in told]
-    return pairs
 
 
 def _short_call(

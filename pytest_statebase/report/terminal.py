@@ -24,6 +24,7 @@ from .grouping import (
     judged,
     kind_of,
     name_of,
+    not_reached,
     plural,
     root_cause,
     sentence,
@@ -142,6 +143,7 @@ def _turn(turn: Row, cause_turn: Row | None, verbosity: int) -> Iterator[Line]:
     if turn["verdict"] == Verdict.STILL_FAILING and not turn["divergences"]:
         yield [("  as it was recorded", RED)]
     yield from _crash(turn, width_of(verbosity))
+    yield from _not_reached(turn, width_of(verbosity))
     if verbosity > 0 and "accepted" in turn:
         yield from _columns(turn, width_of(verbosity))
     for call in turn["calls"]:
@@ -163,6 +165,14 @@ def _crash(turn: Row, width: int) -> Iterator[Line]:
         yield [("  the agent raised ", {}), (shorten(raised, 2 * width), {**RED, **BOLD})]
     if trace:
         yield from _block(trace)
+
+
+def _not_reached(turn: Row, width: int) -> Iterator[Line]:
+    """What the recording does after the point at which the turn ended, writes first."""
+    calls = sorted(not_reached(turn), key=lambda call: bool(call.get("reads")))
+    if calls:
+        names = ", ".join(visible(call["label"]) for call in calls)
+        yield [(f"  {plural(len(calls), 'recorded call')} not reached: ", {}), (shorten(names, width), {})]
 
 
 def _columns(turn: Row, width: int) -> Iterator[Line]:

@@ -258,6 +258,41 @@ def test_what_comes_after_a_miss_is_not_missing() -> None:
     ]
 
 
+ENDED = {
+    "raised": {"error": {"type": "ValueError", "message": "no"}},
+    "ran away": {"error": {"type": "Runaway", "message": "the turn was ended: it took 60 s"}},
+    "unrecorded": {"missed": True},
+    "stale": {"missed": True, "stale": "the prompt moved"},
+    "inconclusive": {"missed": True, "inconclusive": "the provider is down"},
+}
+
+
+@pytest.mark.parametrize("how", ENDED)
+def test_what_a_turn_that_ended_early_did_not_reach_stands_in_its_rows_alone(how: str) -> None:
+    ledger = session("look:1", "pay:1", "look:2", "pay:2", "tell")
+    recorded = ledger.turn(1).calls
+    made = [answered(1, 0, recorded[0]), answered(1, 2, recorded[2])]
+    (result,) = judged(ledger, [Observed(1, made, **ENDED[how])])
+    assert rows(result) == [(0, 0, "look"), (1, None, "pay"), (2, 1, "look#2"), (3, None, "pay#2"), (4, None, "tell")]
+    assert [one for one in told([result]) if one[1] == "tools"] == [(1, "tools", "missing", "tools.pay")]
+    assert str(result.verdict) == ("error" if "error" in ENDED[how] else how)
+
+
+def test_a_turn_that_raised_before_its_first_call_has_rows_for_all() -> None:
+    (result,) = judged(session("a", "pay"), [Observed(1, error={"type": "ValueError", "message": "no"})])
+    assert rows(result) == [(0, None, "a"), (1, None, "pay")]
+    assert told([result]) == [(1, "error", "raised", "error")]
+
+
+def test_a_call_made_in_an_earlier_turn_is_not_told_as_not_reached() -> None:
+    ledger = record(T((call("look"),)), T((call("pay"), call("tell"))))
+    pay = ledger.turn(2).calls[0]
+    observed = replay_of(ledger)
+    observed[0].calls.append(answered(2, 0, pay, at=1))
+    observed[1] = Observed(2, [], error={"type": "ValueError", "message": "no"})
+    assert rows(judged(ledger, observed)[1]) == [(1, None, "tell")]
+
+
 def test_calls_refused_after_a_miss_are_not_told() -> None:
     ledger = session("a", "b")
     made = [answered(1, 0, ledger.turn(1).calls[0]), missed(1, "z"), ReplayedCall("b", {"x": ""}, 1)]

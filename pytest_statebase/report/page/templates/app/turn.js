@@ -200,6 +200,9 @@ const callPath = (call) => {
   return "tools." + pathKey(name) + call.label.slice(name.length);
 };
 
+// Verdicts of turns that came to no end of their own.
+const BROKE_OFF = new Set(["unrecorded", "error", "stale", "inconclusive"]);
+
 // What became of a call: `[sign, words, slug]`.
 function callState(panel, call) {
   const { turn } = panel;
@@ -209,7 +212,7 @@ function callState(panel, call) {
   if (!call.replayed) {
     if (said("replaced")) return ["⇄", "another tool was called in its place", "fail"];
     if (said("missing", "reverted")) return ["−", `missing: ${call.recorded ? "recorded" : "accepted"}, not made now`, "fail"];
-    return ["·", !call.recorded ? "accepted, not made now" : turn.calls.some((one) => one.flags?.includes("unrecorded")) || turn.verdict === "error" ? "not reached" : "not made here", "norun"];
+    return ["·", !call.recorded ? "accepted, not made now" : BROKE_OFF.has(turn.verdict) ? "not reached" : "not made here", "norun"];
   }
   if (call.flags?.includes("unrecorded")) return ["✕", "unrecorded: no answer", "fail"];
   if (!call.recorded) return call.flags?.includes("moved") ? ["↷", `moved: recorded in turn ${call.from_turn}`, "review"] : call.accepted ? ["✓", "as accepted", "ok"] : ["+", "extra: not recorded here", "fail"];
