@@ -154,7 +154,9 @@ class _Teller:
         for i, j in self.pairing.replaced.items():
             recorded, replayed = self.recorded[i], self.replayed[j]
             leads = self.scene.is_write(recorded.tool) or self.scene.is_write(replayed.tool)
-            detail = self.source_detail(replayed)
+            # The path names the other tool.
+            answered = self.source_detail(replayed)
+            detail = f"{replayed.tool}, called in its place, {answered}" if answered else None
             path = ("tools", self.labels[i])
             self.tell(Kind.REPLACED, path, j, _shown(recorded), _shown(replayed), detail, leads=leads)
 

@@ -96,3 +96,5 @@ def test_what_a_turn_does_not_reach_after_a_call_without_an_answer_has_its_own_n
     assert row["turns"][1]["verdict"] == "unrecorded"
     assert second_turn(row)[0] == ("price", True)
     assert [one.state for one in writes([row])] == ["made", "made", "unrecorded"]
+    (found,) = row["turns"][1]["divergences"]
+    assert (found["path"], found["detail"]) == ("tools.price#2", "stock, called in its place, had no recorded answer")

@@ -293,6 +293,15 @@ def test_a_call_made_in_an_earlier_turn_is_not_told_as_not_reached() -> None:
     assert rows(judged(ledger, observed)[1]) == [(1, None, "tell")]
 
 
+def test_a_call_in_the_place_of_another_is_named_where_its_answer_is_told() -> None:
+    ledger = session("a", "b")
+    for source, words in ((Source.NONE, "had no recorded answer"), (Source.SIMULATED, "answered by the simulator")):
+        stray = ReplayedCall("z", {}, 1, source, unrecorded=source is Source.NONE)
+        seen = Observed(1, [answered(1, 0, ledger.turn(1).calls[0]), stray], missed=stray.unrecorded)
+        (found,) = (one for one in judged(ledger, [seen])[0].divergences if one.kind is Kind.REPLACED)
+        assert (found.path, found.detail) == ("tools.b", f"z, called in its place, {words}")
+
+
 def test_calls_refused_after_a_miss_are_not_told() -> None:
     ledger = session("a", "b")
     made = [answered(1, 0, ledger.turn(1).calls[0]), missed(1, "z"), ReplayedCall("b", {"x": ""}, 1)]
