@@ -69,8 +69,14 @@ def root_cause(row: Row) -> tuple[Row, Row] | None:
 
 
 def root_causes(row: Row) -> Iterator[tuple[Row, Row]]:
-    """Each turn with the divergence that begins in it: one a replay, or one a turn where turns are isolated."""
-    for turn in judged(row):
+    """Each turn with the divergence that begins in it: one a replay, or one a turn where turns are isolated.
+
+    None where every turn passes: what differs there keeps the replay from nothing.
+    """
+    turns = judged(row)
+    if all(group_of_turn(turn).passes for turn in turns):
+        return
+    for turn in turns:
         if group_of_turn(turn) is Group.OK or turn.get("excused"):
             continue
         for found in turn["divergences"]:

@@ -217,7 +217,7 @@ def test_failures_come_first(opened: Any) -> None:
         ("agent", ["✕ sample.fixed:SupportAgent 8 · 5 not passing", "⊘ no agent 1"]),
         (
             "kind",
-            ["✕ arguments 2", "✕ missing 1", "✕ raised 1", "✕ replaced 1", "⊘ could not run 1", "◆ no difference 3"],
+            ["✕ arguments 2", "✕ missing 1", "✕ raised 1", "✕ replaced 1", "⊘ could not run 1", "◆ no cause 3"],
         ),
         ("cassette", None),
         (
@@ -225,7 +225,7 @@ def test_failures_come_first(opened: Any) -> None:
             [
                 "✕ tools.issue_refund.arguments.amount 2",
                 *("✕ tools.issue_refund 1", "✕ error 1", "✕ tools.search_policy 1"),
-                *("⊘ could not run 1", "◆ no difference 3"),
+                *("⊘ could not run 1", "◆ no cause 3"),
             ],
         ),
     ],

@@ -100,7 +100,7 @@ function causesCard(causes, filter) {
   if (!causes.length) return null;
   const rest = causes.slice(CAUSES);
   return h("section.card.causes-card", { "aria-labelledby": "causes" }, h("h2", { id: "causes" }, "Causes ",
-    dim("the first difference of each session, equal ones together")),
+    dim("the first difference of each session that does not pass, equal ones together")),
     h("ul", causes.slice(0, CAUSES).map((cause) => causeItem(cause, filter))),
     moreOf(rest, (cause) => causeItem(cause, filter), 0, "ul", plural(rest.length, "more cause")));
 }
@@ -225,8 +225,8 @@ const GROUP_NAMES = {
   path: (one) => ofCause(one, "path"),
 };
 
-// What the first cause of a session has; one that could not run may have none, and is not without a difference.
-const ofCause = (one, key) => (one.causes ? store.index.causes[one.causes[0]][key] : one.group === "norun" ? groupName("norun") : "no difference");
+// What the first cause of a session has; one that could not run may have none.
+const ofCause = (one, key) => (one.causes ? store.index.causes[one.causes[0]][key] : one.group === "norun" ? groupName("norun") : "no cause");
 
 // Sessions in groups, those with failures first: `[{name, slug, sessions}]`.
 function sectionsOf(found, by) {
