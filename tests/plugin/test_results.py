@@ -8,8 +8,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from pytest_statebase.report.page.view import anchors_of
 from tests import toy
-from tests.plugin.conftest import PLAN, Project
+from tests.plugin.conftest import PLAN, QUICK, Project
 from tests.plugin.strange import SHOWN, strange_sessions
 
 FAILING = PLAN + "failing: [3]\nexpect: {3: {output: {contains: quince}}}\n"
@@ -157,6 +158,36 @@ def test_junit_has_verdict_and_link(project: Project, workers: str) -> None:
     assert f'id="{anchor}"' in (project.path / page).read_text(encoding="utf-8")
     project.run("--junitxml=junit.xml", "--statebase-report-url=https://ci.example/r.html", agent="toy:MissingCall")
     assert properties(project)[0]["statebase_link"] == f"https://ci.example/r.html#{anchor}"
+
+
+def test_junit_leads_to_each_replay_of_a_cassette_that_several_items_make(project: Project) -> None:
+    """The plan's own items, tests with the marker, and a test that replays twice."""
+    plan = project.cassette(plan=PLAN + "replay: [{fork: version 0}, {fork: turn 2}]\n")
+    tests = project.pytester.makepyfile(
+        """
+        import pytest
+        @pytest.mark.statebase("sess_toy")
+        def test_one(statebase_replay): statebase_replay()
+        @pytest.mark.statebase("sess_toy")
+        def test_two(statebase_replay): statebase_replay(until=2), statebase_replay(until=1)
+        """
+    )
+    args = (*QUICK, "--statebase-agent=toy:Toy", "--statebase-results=results.jsonl", "--junitxml=junit.xml")
+    project.pytester.runpytest_inprocess(*args, str(plan), str(tests)).assert_outcomes(passed=4)
+    anchors = anchors_of(project.results())
+    cases = ElementTree.parse(project.path / "junit.xml").iter("testcase")
+    links = [one.attrib["value"] for case in cases for one in case.iter("property") if "link" in one.attrib["name"]]
+    assert links == [f"#{anchor}" for anchor in anchors]
+    assert len(set(links)) == 5
+
+
+def test_both_sides_of_an_a_b_run_have_their_own_link(project: Project) -> None:
+    project.cassette()
+    project.run("--statebase-agent=toy:OtherText", "--junitxml=junit.xml", "--statebase-results=results.jsonl")
+    rows = project.results()
+    links = [told["statebase_link"].partition("#")[2] for told in properties(project)]
+    assert links == anchors_of(rows) == anchors_of(rows[::-1])[::-1]
+    assert len(set(links)) == 2
 
 
 def test_each_rerun_says_what_it_is_once(project: Project) -> None:

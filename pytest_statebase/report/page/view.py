@@ -102,14 +102,31 @@ _WRITE_STATES = ("made", "moved", "changed", "missing", "extra", "unrecorded", "
 
 
 def anchors_of(rows: Sequence[Row]) -> list[str]:
-    """Names of sessions on the page: digests, so that nothing recorded gets into an attribute, equal in every run."""
-    seen: Counter[str] = Counter()
-    anchors = []
-    for row in rows:
-        digest = hashlib.sha256("\0".join(replay_key(row)).encode("utf-8", "backslashreplace")).hexdigest()[:10]
-        seen[digest] += 1
-        anchors.append(f"s-{digest}" + (f"-x{seen[digest]}" if seen[digest] > 1 else ""))
+    """Names of sessions on the page: digests, so that nothing recorded gets into an attribute, equal in every run.
+
+    They depend on no other row, but where one test, or one item of several runs, made the same replay more than once.
+    """
+    alike: dict[str, list[int]] = {}
+    for at, row in enumerate(rows):
+        digest = hashlib.sha256("\0".join(_named(row)).encode("utf-8", "backslashreplace")).hexdigest()[:10]
+        alike.setdefault(f"s-{digest}", []).append(at)
+    anchors = [""] * len(rows)
+    for anchor, found in alike.items():
+        for number, at in enumerate(sorted(found, key=lambda at: replay_key(rows[at])), 1):
+            anchors[at] = anchor if number == 1 else f"{anchor}-x{number}"
     return anchors
+
+
+def _named(row: Row) -> tuple[str, ...]:
+    """What a link leads to: the cassette with the fork as the plan's item names it, or with the test that replayed it.
+
+    The name of an item holds the agent where a run has several.
+    """
+    cassette, fork = str(row["cassette"]), str(row["fork"]).replace(" ", "-")
+    path, _, name = str(row.get("nodeid") or "").rpartition("::")
+    if not name or path.endswith(".session.yaml"):
+        return cassette, name or fork
+    return cassette, fork, path, name
 
 
 def _run_facts(run: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -41,7 +41,7 @@ from pytest_statebase.report.page.exact import exact_row
 from pytest_statebase.report.page.html import render_html, write_html
 from pytest_statebase.report.page.packing import unpacked
 from pytest_statebase.report.page.view import anchors_of, build_view
-from pytest_statebase.report.results import Row, dump_row, load_row
+from pytest_statebase.report.results import Row, dump_row, error_row, load_row
 from pytest_statebase.report.runs import Run
 from pytest_statebase.report.show import visible
 
@@ -159,6 +159,54 @@ def test_anchors_are_the_same_in_every_run() -> None:
     rows = all_rows()
     assert anchors_of(rows) == anchors_of(rows[::-1])[::-1]
     assert len(set(anchors_of([*rows, *rows]))) == 2 * len(rows)
+
+
+def _item(nodeid: str | None, **values: Any) -> dict[str, Any]:
+    made = {**row(clean()), "nodeid": nodeid, **values}
+    return made if nodeid else {key: value for key, value in made.items() if key != "nodeid"}
+
+
+PLAN_ITEM = "fixtures/clean.session.yaml::version-0"
+ITEMS = {
+    "plan": _item(PLAN_ITEM),
+    "another fork": _item("fixtures/clean.session.yaml::turn-2", fork="turn 2"),
+    "side A": _item(f"{PLAN_ITEM}-shop-Old", agent="shop:Old"),
+    "side B": _item(f"{PLAN_ITEM}-shop-New", agent="shop:New"),
+    "test": _item("tests/test_shop.py::test_it"),
+    "another test": _item("tests/test_shop.py::TestIt::test_it"),
+    "another case of it": _item("tests/test_shop.py::TestIt::test_it[2]"),
+    "the same test from another fork": _item("tests/test_shop.py::test_it", fork="turn 2"),
+}
+
+
+def test_an_anchor_depends_neither_on_other_rows_nor_on_their_order() -> None:
+    rows = list(ITEMS.values())
+    alone = [anchors_of([one])[0] for one in rows]
+    assert len(set(alone)) == len(rows)
+    assert anchors_of(rows) == alone
+    assert anchors_of(rows[::-1]) == alone[::-1]
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_a_link_outlives_another_agent_mode_or_end(name: str) -> None:
+    made = ITEMS[name]
+    for values in ({"agent": "moved.to:Agent"}, {"agent": None}, {"mode": "isolated"}, {"until": 2}):
+        assert anchors_of([{**made, **values}]) == anchors_of([made])
+
+
+def test_a_plan_has_one_link_whether_or_not_it_can_be_replayed() -> None:
+    """The fork of a replay is the one that was found for it, `turn 3` for `last-good`."""
+    name = "fixtures/clean.session.yaml::last-good"
+    asked = error_row("fixtures/clean.session.yaml", "last-good", "no such tool", nodeid=name)
+    assert anchors_of([asked]) == anchors_of([_item(name, fork="turn 3")])
+    assert anchors_of([_item(None)]) == anchors_of([_item(PLAN_ITEM)])
+
+
+def test_replays_that_share_everything_are_numbered_by_what_they_differ_in() -> None:
+    rows = [_item("tests/test_shop.py::test_it", until=until) for until in (1, 2, 3)]
+    first, second, third = anchors_of(rows)
+    assert (second, third) == (f"{first}-x2", f"{first}-x3")
+    assert anchors_of(rows[::-1]) == [third, second, first]
 
 
 def test_the_top_tells_the_run() -> None:
