@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from . import hookspecs
-from .plugin_settings import SUFFIX, Settings, add_options, asks_for_outputs, settings_of
+from .plugin_outputs import is_asked_for_output
+from .plugin_settings import SUFFIX, Settings, add_options, settings_of
 
 if TYPE_CHECKING:
     from .plugin_marker import Replayer
@@ -41,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
         settings = settings_of(config)
         if config.args_source is not pytest.Config.ArgsSource.ARGS:
             config.args = [str(path) for path in _existing(settings)]
-    if config.getoption("statebase_replay") or config.getoption("numprocesses", None) or asks_for_outputs(config):
+    if config.getoption("statebase_replay") or config.getoption("numprocesses", None) or is_asked_for_output(config):
         # Under pytest-xdist the controller collects nothing itself, and must not miss what its workers send.
         _watch(config)
 

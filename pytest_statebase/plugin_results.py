@@ -15,6 +15,7 @@ import pytest
 
 from .plugin_ci import commands, write_job_summary
 from .plugin_outcomes import NOT_RUN, Outcomes, failure_text, marked_of, replays_something, row_without_replay
+from .plugin_outputs import junit_of
 from .plugin_settings import BUDGET, ROWS, SUFFIX, Settings
 from .report.ci.joblog import printable
 
@@ -104,14 +105,14 @@ class Results:
 
     def _tell_junit(self, item: pytest.Item, rows: list[dict[str, Any]]) -> None:
         """What JUnit's XML says of an item besides its failure: it is read off the last report of the item."""
-        path = self.config.getoption("xmlpath", None)
-        if not path:
+        path = junit_of(self.config)
+        if path is None:
             return
         from .report.ci.junit import links_of, page_from, properties_of
 
         outputs = self.settings.outputs
         others = [one for one in item.user_properties if not one[0].startswith("statebase_")]
-        links = links_of(rows, page_from(self.config.invocation_params.dir / path, outputs.url, outputs.report))
+        links = links_of(rows, page_from(path, outputs.url, outputs.report))
         told = (one for row, link in zip(rows, links, strict=True) for one in properties_of(row, link))
         item.user_properties[:] = [*others, *told]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .plugin_ci import add_keys as add_ci_keys
+from .plugin_outputs import both, outputs_of
 
 if TYPE_CHECKING:
     from .engine.options import ReplayOptions
@@ -55,7 +56,6 @@ _HOSTS = {
     "blocked_hosts": "What is refused in a replay without a verdict: telemetry, for example.",
 }
 MAX_MODEL_CALLS = 200
-DEFAULT_REPORT = "statebase-report.html"
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -192,7 +192,7 @@ class Settings:
             simulator=config.getini("statebase_simulator") or None,
             tools=tuple(name for line in config.getini("statebase_tools") for name in line.split()),
             cassettes=tuple(config.rootpath / name for name in config.getini("statebase_cassettes")),
-            outputs=_outputs(config, replaying),
+            outputs=outputs_of(config, replaying=replaying, assets=_choice(config, "report-assets")),
             rootdir=config.rootpath,
             turn_timeout=_seconds(config, "turn_timeout"),
             clock=_choice(config, "clock") or "recorded",
@@ -354,17 +354,6 @@ def _check_points(config: pytest.Config) -> None:
             raise pytest.UsageError(f"--statebase-{option}: {error}") from None
 
 
-def asks_for_outputs(config: pytest.Config) -> bool:
-    """Whether a file of results is to be written, of whatever the run replays."""
-    names = ("report", "results", "summary", "sidecar", "history")
-    given = any(config.getoption(f"statebase_{name}") for name in (*names, "base_results"))
-    return given or any(config.getini(f"statebase_{name}") for name in names[1:])
-
-
-def _both(config: pytest.Config, name: str) -> Any:
-    return config.getoption(f"statebase_{name}") or config.getini(f"statebase_{name}") or None
-
-
 def _add_privacy(parser: pytest.Parser) -> None:
     """What is redacted besides what is known."""
     parser.addini("statebase_redact", "Values that must not be written: name = pattern.", type="linelist", default=[])
@@ -373,7 +362,7 @@ def _add_privacy(parser: pytest.Parser) -> None:
 
 
 def _choice(config: pytest.Config, name: str) -> str | None:
-    value = _both(config, name.replace("-", "_"))
+    value = both(config, name.replace("-", "_"))
     if value is not None and value not in _CHOICES[name]:
         raise pytest.UsageError(
             f"statebase_{name.replace('-', '_')} = {value}: choose from {', '.join(_CHOICES[name])}"
@@ -411,30 +400,3 @@ def _hosts(config: pytest.Config, name: str) -> tuple[str, ...]:
         except OptionError as error:
             raise pytest.UsageError(f"statebase_{name}: {error}") from None
     return found
-
-
-def _path(config: pytest.Config, name: str) -> Path | None:
-    option = config.getoption(f"statebase_{name}")
-    if option:
-        return config.invocation_params.dir / option  # type: ignore[no-any-return]
-    ini = config.getini(f"statebase_{name}")
-    return config.rootpath / ini if ini else None
-
-
-def _outputs(config: pytest.Config, replaying: bool) -> Outputs:
-    """What the run writes. The page is written where cassettes are what is run, or where the option asks for it."""
-    from .report.outputs import Outputs
-
-    base = config.getoption("statebase_base_results")
-    report = _path(config, "report") or config.invocation_params.dir / DEFAULT_REPORT
-    return Outputs(
-        report=report if replaying or config.getoption("statebase_report") else None,
-        assets=_choice(config, "report-assets") or "inline",  # type: ignore[arg-type]
-        results=_path(config, "results"),
-        summary=_path(config, "summary"),
-        sidecar=_path(config, "sidecar"),
-        history=_path(config, "history"),
-        base=config.invocation_params.dir / base if base else None,
-        url=_both(config, "report_url"),
-        root=config.rootpath,
-    )

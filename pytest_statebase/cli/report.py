@@ -52,7 +52,9 @@ def render(results: tuple[Path, ...], output: Path) -> None:
     """
     from ..report.outputs import Outputs
 
-    _, is_whole = _write(Outputs(report=output), _read(results, None))
+    outputs = Outputs(report=output)
+    _check_places(outputs, results)
+    _, is_whole = _write(outputs, _read(results, None))
     if not is_whole:
         raise click.exceptions.Exit(1)
 
@@ -107,9 +109,11 @@ def merge(
     _check(fail_on, wanted)
     if not (job_summary or annotations or any(wanted[name] for name in _OUTPUTS)):
         wanted["report"] = _DEFAULT
+    outputs = Outputs(**wanted)
+    _check_places(outputs, shards)
     merged = _read(shards, expected)
     _say_lines(summary_lines(merged.rows))
-    made, is_whole = _write(Outputs(**wanted), merged)
+    made, is_whole = _write(outputs, merged)
     if page:
         is_whole &= _add_summary(page, made)
     if annotations:
@@ -126,11 +130,30 @@ def _job_page() -> Path:
 
 
 def _check(fail_on: str | None, wanted: Mapping[str, Any]) -> None:
-    """Options that mean nothing without another."""
+    """Options that mean nothing without another, or at all."""
     if fail_on == "newly-failing" and wanted["base"] is None:
         raise OptionError("--fail-on=newly-failing goes with --base-results", remedy="Give both.")
     if wanted["histories"] and wanted["history"] is None:
         raise OptionError("--history-from goes with --history", remedy="Give both.")
+    if wanted["url"]:
+        from ..report.outputs import PUBLISHED
+        from ..report.prose.markdown import page_link
+
+        if page_link(wanted["url"]) is None:
+            raise OptionError(f"--report-url {wanted['url']!r} is no address of the web", remedy=PUBLISHED)
+
+
+_NAMES = {"junit": "--junitxml", "base": "--base-results", "histories": "--history-from", "shards": "a file of results"}
+
+
+def _check_places(outputs: Outputs, read: Iterable[Path]) -> None:
+    """Two files at one place would be the second one alone."""
+    from ..report.outputs import APART, clash
+
+    found = clash(outputs, [("shards", path) for path in read])
+    if found is not None:
+        first, second = (_NAMES.get(name, f"--{name}") for name in found[:2])
+        raise OptionError(f"{first} and {second} are one file: {found[2]}", remedy=APART)
 
 
 def _read(paths: tuple[Path, ...], expected: int | None) -> Merged:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -42,6 +43,49 @@ class Outputs:
     """Where the page will be published: links lead there."""
     root: Path = field(default_factory=Path)
     """Where the cassettes' paths begin."""
+
+
+APART = "Give each a file of its own."
+"""The remedy where two files are one."""
+PUBLISHED = "Write where the page will be published, such as https://ci.example/report.html."
+"""The remedy for an address to which no link can lead."""
+_WRITTEN = ("results", "report", "summary", "sidecar", "junit", "history")
+
+
+def clash(outputs: Outputs, read: Iterable[tuple[str, Path]] = ()) -> tuple[str, str, Path] | None:
+    """Two of the files that are one, so that what is written of one would be lost; None where each has its own place.
+
+    They are called as the fields of `Outputs`. read: further files by such names, which nothing may be written over,
+    but results over results and a history over a history, which hold what was read.
+    """
+    places: dict[str, str] = {}
+    for name in _WRITTEN:
+        path: Path | None = getattr(outputs, name)
+        if path is not None:
+            other = places.setdefault(_place(path), name)
+            if other != name:
+                return other, name, path
+    for name in places.values():
+        path = getattr(outputs, name)
+        if outputs.sidecar is not None and _place(path.parent) == _place(outputs.sidecar) and _is_brief(path):
+            return "sidecar", name, path
+    base = [] if outputs.base is None else [("base", outputs.base)]
+    for name, path in [*base, *(("histories", path) for path in outputs.histories), *read]:
+        other = places.get(_place(path), "")
+        if other and (other, name) not in (("results", "shards"), ("history", "histories")):
+            return other, name, path
+    return None
+
+
+def _place(path: Path) -> str:
+    """Where a file lies, by whatever name it is called."""
+    return os.path.normcase(os.path.realpath(path))
+
+
+def _is_brief(path: Path) -> bool:
+    from .prose.sidecar import is_own_name
+
+    return is_own_name(path.name)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugin.conftest import PLAN, Project
+from tests.plugin.conftest import INI, PLAN, QUICK, Project
 
 
 def failing(project: Project, *lines: str, ret: int = 1, **run: str | None) -> pytest.RunResult:
@@ -154,3 +154,85 @@ def test_a_report_that_cannot_be_written(project: Project, tmp_path: Path) -> No
 def test_a_placeholder_is_no_answer(project: Project) -> None:
     project.cassette(plan=PLAN + "answers:\n  - {tool: price, arguments: {item: kiwi}, result: ...}\n")
     failing(project, "`result: ...` is a place to fill in", "toy.session.yaml:5:")
+
+
+CLASHES = [
+    (("--statebase-results=same.out", "--statebase-summary=same.out"), "--statebase-results and --statebase-summary"),
+    (("--statebase-results=same.out", "--statebase-history=./x/../same.out"), "--statebase-results and --statebase-hi"),
+    (("--statebase-summary=link.out", "--statebase-report=same.out"), "--statebase-report and --statebase-summary"),
+    (("--statebase-summary=statebase-report.html",), "--statebase-report and --statebase-summary"),
+    (
+        ("--statebase-results=same.out", "--statebase-base-results=same.out"),
+        "--statebase-results and --statebase-base-",
+    ),
+    (
+        ("--statebase-summary=same.out", "--statebase-base-results=same.out"),
+        "--statebase-summary and --statebase-base-",
+    ),
+    (("--statebase-sidecar=side", "--statebase-summary=side/index.md"), "--statebase-sidecar and --statebase-summary"),
+    (
+        ("--statebase-sidecar=side", "--statebase-report=side/a-0f-turn-1.md"),
+        "--statebase-sidecar and --statebase-report",
+    ),
+    (("--statebase-sidecar=same.out", "--statebase-summary=same.out"), "--statebase-summary and --statebase-sidecar"),
+    (("--junitxml=same.out", "--statebase-results=same.out"), "--statebase-results and --junitxml"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), CLASHES)
+def test_two_outputs_at_one_place_are_told_before_anything_runs(
+    project: Project, options: tuple[str, ...], words: str
+) -> None:
+    project.cassette()
+    same = project.path / "same.out"
+    same.write_text("kept\n", encoding="utf-8")
+    (project.path / "link.out").symlink_to(same)
+    result = project.run(*options)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([f"ERROR: {words}* are one file: *", "*Give each a file of its own."])
+    assert same.read_text(encoding="utf-8") == "kept\n"
+    assert not (project.path / "statebase-report.html").exists()
+
+
+def test_a_place_of_the_ini_file_is_named_as_it_stands_there(project: Project) -> None:
+    project.cassette()
+    project.ini(INI + "statebase_results = same.out\n")
+    result = project.run("--statebase-summary=same.out")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: statebase_results and --statebase-summary are one file: *same.out"])
+
+
+def test_outputs_of_tests_with_the_marker_are_looked_at_as_early(project: Project) -> None:
+    project.pytester.makepyfile("def test_it(): raise SystemExit('it ran')")
+    same = ("--statebase-results=same.out", "--statebase-summary=same.out")
+    result = project.pytester.runpytest_inprocess(*QUICK, *same)
+    assert result.ret == 4
+    assert "it ran" not in result.stdout.str()
+
+
+def test_files_beside_those_of_the_sidecar_are_no_clash(project: Project) -> None:
+    project.cassette()
+    result = project.run("--statebase-sidecar=side", "--statebase-summary=side/comment.md")
+    assert result.ret == 0
+    assert {path.name for path in (project.path / "side").iterdir()} == {"index.md", "comment.md"}
+
+
+URLS = ["foo", "javascript:alert(1)", "https://", "ftp://ci.example/r.html", "//ci.example/r.html"]
+
+
+@pytest.mark.parametrize("url", [*URLS, " https://ci.example"])
+def test_an_address_to_which_no_link_can_lead(project: Project, url: str) -> None:
+    project.cassette()
+    result = project.run(f"--statebase-report-url={url}")
+    assert result.ret == 4
+    told = f"ERROR: --statebase-report-url = {url!r} is no address of the web"
+    result.stderr.fnmatch_lines([told, "*https://ci.example/report.html*"])
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_an_address_of_the_ini_file_to_which_no_link_can_lead(project: Project, url: str) -> None:
+    project.cassette()
+    project.ini(INI + f"statebase_report_url = {url}\n")
+    result = project.run()
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([f"ERROR: statebase_report_url = {url!r} is no address of the web"])

@@ -70,8 +70,13 @@ def write_sidecar(path: Path, made: Run) -> None:
         _write(path / page.name, brief(made, page.row, page.turn, anchor=page.anchor))
     _write(path / "index.md", _index(made, kept, len(pages) - len(kept)))
     for old in sorted(path.glob("*.md")):
-        if old.name not in names and _NAMES.fullmatch(old.name) and _is_ours(old):
+        if old.name not in names and is_own_name(old.name) and _is_ours(old):
             old.unlink()
+
+
+def is_own_name(name: str) -> bool:
+    """Whether a file of the directory may be called so."""
+    return _NAMES.fullmatch(name) is not None
 
 
 def _is_ours(path: Path) -> bool:

@@ -306,3 +306,48 @@ def test_recorded_text_is_no_command_of_the_log(monkeypatch: pytest.MonkeyPatch)
     result = report("merge", "evil.jsonl", "--base-results=base.jsonl", "--annotations")
     lines = [line for line in result.output.splitlines() if line.lstrip().startswith("::") or "##vso[" in line]
     assert [line for line in lines if not line.startswith(("::error ", "::warning "))] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--results", "same.out", "--summary", "same.out"), "--results and --summary are one file: same.out"),
+        (("--report", "same.out", "--junitxml", "./same.out"), "--report and --junitxml are one file"),
+        (("--history", "same.out", "--results", "same.out"), "--results and --history are one file"),
+        (("--results", "same.out", "--base-results", "same.out"), "--results and --base-results are one file"),
+        (("--sidecar", "side", "--summary", "side/index.md"), "--sidecar and --summary are one file: side/index.md"),
+        (("--summary", "shard-1.jsonl"), "--summary and a file of results are one file: shard-1.jsonl"),
+        (
+            ("--history", "h.jsonl", "--summary", "same.out", "--history-from", "same.out"),
+            "--summary and --history-from are one file",
+        ),
+    ],
+)
+def test_two_files_at_one_place_are_told_before_anything_is_written(options: tuple[str, ...], words: str) -> None:
+    Path("same.out").write_text("kept\n", encoding="utf-8")
+    result = report("merge", *shards(), *options)
+    assert result.exit_code != 0
+    assert words in result.stderr
+    assert "Give each a file of its own." in result.stderr
+    assert Path("same.out").read_text(encoding="utf-8") == "kept\n"
+    assert {path.name for path in Path().iterdir()} == {"same.out", "shard-1.jsonl", "shard-2.jsonl"}
+
+
+def test_the_page_is_not_written_over_the_results_that_it_is_made_of() -> None:
+    result = report(*shards(), "-o", "shard-2.jsonl")
+    assert "--report and a file of results are one file: shard-2.jsonl" in result.stderr
+    assert [row["cassette"] for row in read_results("shard-2.jsonl")[1]] == ["fixtures/c.session.yaml"]
+
+
+def test_results_may_be_merged_in_place() -> None:
+    first, second = shards()
+    assert report("merge", first, second, "--results", first).exit_code == 0
+    assert len(read_results(first)[1]) == 3
+
+
+@pytest.mark.parametrize("url", ["foo", "javascript:alert(1)", "https://"])
+def test_an_address_to_which_no_link_can_lead_is_refused(url: str) -> None:
+    result = report("merge", *shards(), "--report-url", url, "--report", "page.html")
+    assert result.exit_code != 0
+    assert f"--report-url {url!r} is no address of the web" in result.stderr
+    assert not Path("page.html").exists()

@@ -10,6 +10,7 @@ from report_data import RUN, all_rows, hostile, raised, row, still_failing, unpr
 from test_report_summary import EVIL, against, hostile_rows, many
 
 from pytest_statebase.report.ci.annotations import MOST, annotation_lines
+from pytest_statebase.report.page.view import anchors_of
 from pytest_statebase.report.results import Row
 from pytest_statebase.report.runs import Run
 
@@ -93,7 +94,7 @@ def test_a_failure_is_told_where_the_plan_expects_something_else(root: Path) -> 
         "recorded: 42.5",
         "now: 40.0",
         "owner: payments-team",
-        "https://ci.example/report.html#s-7e27f5beb2-2",
+        f"https://ci.example/report.html#{anchors_of([row(still_failing())])[0]}-2",
     ]
 
 
