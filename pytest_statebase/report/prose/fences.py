@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 
 from ..show import shorten, visible
 
@@ -20,18 +21,17 @@ def fenced(text: str, kind: str = "text", width: int = 100_000) -> str:
 
 
 def spanned(shown: str) -> str:
-    """A visible text of one line as a code span."""
-    ticks = "`" * _longer(shown, 1)
+    """A visible text of one line as a code span.
+
+    Only as many backticks as began it can close it: the fewest that stand together nowhere in the text.
+    """
+    runs = {len(found) for found in _TICKS.findall(shown)}
+    ticks = "`" * next(number for number in count(1) if number not in runs)
     pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
     return f"{ticks}{pad}{shown}{pad}{ticks}"
 
 
 def fenced_off(shown: str, kind: str = "text") -> str:
     """A visible text as a fenced block."""
-    ticks = "`" * _longer(shown, 3)
+    ticks = "`" * max([3, *(len(found) + 1 for found in _TICKS.findall(shown))])
     return f"{ticks}{kind}\n{shown}\n{ticks}"
-
-
-def _longer(text: str, least: int) -> int:
-    """One backtick more than stand together anywhere in the text."""
-    return max([least, *(len(found) + 1 for found in _TICKS.findall(text))])

@@ -15,8 +15,8 @@ from urllib.parse import quote
 from ..show import shorten, visible
 from .fences import fenced_off, spanned
 
-_LONG_RUN = re.compile("`{9,}")
-_MENTION = re.compile(r"(?<![\w.])@(?=\w)")
+_LONG_RUN = re.compile("`{100,}")
+_COMMAND = re.compile("^/", re.MULTILINE)
 _PAGE = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 
 
@@ -25,20 +25,29 @@ def code(text: object, width: int = 160) -> str:
 
     width: characters; a longer text is cut and says its size.
     """
-    shown = _quiet(shorten(visible(text), width))
+    shown = shorten(visible(text), width)
     if not shown.strip(" "):
         return "(empty)" if not shown else "(blank)"
     return _isolated(spanned(shown), shown)
 
 
 def block(text: str, width: int = 4_000) -> str:
-    """A text of several lines as a fenced block. width: characters."""
-    return fenced_off(_quiet(shorten(visible(text, lines=True), width)).strip("\n"))
+    """A text of several lines as a fenced block, exact, as somebody may paste from it. width: characters."""
+    return _moved(fenced_off(_fenceable(shorten(visible(text, lines=True), width)).strip("\n")))
 
 
-def _quiet(text: str) -> str:
-    """Renderers give up on very long runs of backticks, and what passes comments on may look for mentions anywhere."""
-    return _MENTION.sub("@\u200b", _LONG_RUN.sub(lambda run: r"\x60" * len(run[0]), text))
+def _fenceable(text: str) -> str:
+    """Renderers know no fence of more than 255 backticks, and a fence is longer than what it holds."""
+    return _LONG_RUN.sub(lambda run: r"\x60" * len(run[0]), text)
+
+
+def _moved(fence: str) -> str:
+    """No line begins with what GitLab may take for a command.
+
+    It runs none of a code block, but before it had a parser, it took a block that holds fences for one that ends
+    early. Of a fence that stands a blank further in, renderers take that blank from each line.
+    """
+    return re.sub("^(?=.)", " ", fence, flags=re.MULTILINE) if _COMMAND.search(fence) else fence
 
 
 def _isolated(span: str, text: str) -> str:

@@ -134,12 +134,12 @@ def test_owners_are_named_and_not_called() -> None:
     text = render_comment(of(rows))
     assert section(text, "Owners") == [
         "- `payments-team`: 9 sessions",
-        "- `@\u200bacme/refunds`: 1 session",
+        "- `@acme/refunds`: 1 session",
         "- without an owner: 1 session",
     ]
     assert_inert(text, PAGE)
     few = render_comment(of(rows[:3]))
-    assert "| `@\u200bacme/refunds` | turn 2 still-failing |" in few
+    assert "| `@acme/refunds` | turn 2 still-failing |" in few
     assert "#### Owners" not in few
 
 
