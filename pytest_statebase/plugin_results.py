@@ -319,7 +319,7 @@ class Results:
 
     def _summarise(self, terminalreporter: pytest.TerminalReporter) -> None:
         from .report.against import against_lines
-        from .report.terminal import note_lines, summary_lines
+        from .report.terminal import note_lines, summary_lines, told_failures
 
         report = self.settings.outputs.report
         written = report if report in self.written else None
@@ -329,7 +329,9 @@ class Results:
             terminalreporter.section("statebase replay")
         rows = self.ordered()
         lines = summary_lines(rows, verbosity=verbosity, report=shown)
-        lines += against_lines(self.made.against, verbosity=verbosity) if self.made and self.made.against else []
+        if self.made and self.made.against:
+            told = told_failures(rows, verbosity=verbosity)
+            lines += against_lines(self.made.against, verbosity=verbosity, told=told)
         for line in [*lines, *note_lines(self.accepted, [*self.warnings(rows), *self.notes])]:
             for text, markup in line:
                 terminalreporter.write(printable(text), **markup)

@@ -166,10 +166,11 @@ def _write(outputs: Outputs, merged: Merged) -> tuple[Run, bool]:
     """Write them, and say what was written and what is missing; whether nothing is."""
     from ..report.against import against_lines
     from ..report.outputs import write_outputs
+    from ..report.terminal import told_failures
 
     written = write_outputs(outputs, merged.rows, merged.run)
     if written.made.against is not None:
-        _say_lines(against_lines(written.made.against))
+        _say_lines(against_lines(written.made.against, told=told_failures(merged.rows)))
     if written.paths:
         where = ", ".join(map(str, written.paths))
         say(f"{counted(len(merged.rows), 'replay')} of {counted(merged.files, 'file')} in {where}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,7 +13,7 @@ from .incomplete import missing_of
 from .results import read_results
 from .rows import Row
 from .show import visible
-from .terminal import BOLD, DIM, GREEN, RED, YELLOW, Line
+from .terminal import BOLD, DIM, GREEN, RED, YELLOW, Line, named
 
 _Key: TypeAlias = tuple[str, str, int]
 
@@ -117,24 +117,27 @@ def _unfinished(*rows: Mapping[str, object]) -> bool:
     return any(row.get("unfinished") for row in rows)
 
 
-def against_lines(against: Against, *, verbosity: int = 0) -> list[Line]:
+def against_lines(against: Against, *, verbosity: int = 0, told: Iterable[Row] = ()) -> list[Line]:
     """What this change did, for a terminal: the counts, then each replay that is not known to have failed before.
 
     verbosity: pytest's; below 0 the counts alone, from 1 on also what passes now, still fails, is new or gone.
+    told: the replays of which it was said above why they do not pass: of these, the name is enough.
     """
+    known = {(name_of(row), str(row["agent"])) for row in told}
     lists = _lists(against)
-    told = ", ".join(f"{len(rows):,} {what}" for what, rows, _ in lists if rows or what == "newly failing")
+    counts = ", ".join(f"{len(rows):,} {what}" for what, rows, _ in lists if rows or what == "newly failing")
     failing = set(map(id, against.failing))
     colour = RED if failing else GREEN
-    head: Line = [(f"{'against base':<15}", {**colour, **BOLD}), (told, {}), (f"  {visible(against.path)}", DIM)]
+    head: Line = [(f"{'against base':<15}", {**colour, **BOLD}), (counts, {}), (f"  {visible(against.path)}", DIM)]
     lines = [head]
     lines += [[(f"{'':<15}{against.doubt}", YELLOW)]] if against.doubt else []
     for what, rows, style in lists if verbosity >= 0 else ():
         listed = rows if verbosity > 0 else [row for row in rows if id(row) in failing]
         most = len(listed) if verbosity > 0 else _LISTED
         for row in listed[:most]:
-            why = "" if _passes(row) or what == "removed" else f"  {in_one_line(row)}"
-            lines.append([(f"{what:<15}", {**style, **BOLD}), (visible(name_of(row)), BOLD), (why, {})])
+            is_known = (name_of(row), str(row["agent"])) in known
+            why = "" if is_known or _passes(row) or what == "removed" else f"  {in_one_line(row)}"
+            lines.append([(f"{what:<15}", {**style, **BOLD}), *named(row), (why, {})])
         if len(listed) > most:
             lines.append([(f"{'':<15}and {len(listed) - most:,} more (-v names them all)", DIM)])
     return lines

@@ -45,9 +45,11 @@ __all__ = [
     "divergence_lines",
     "failure_lines",
     "in_one_line",
+    "named",
     "note_lines",
     "plain",
     "summary_lines",
+    "told_failures",
     "width_of",
 ]
 
@@ -339,16 +341,12 @@ def _labelled(label: str, text: str, markup: dict[str, bool]) -> Line:
 
 def _failed(rows: Sequence[Row], verbosity: int) -> Iterator[Line]:
     """A line each; what a stop or a crash kept from being judged is as many lines as there are reasons."""
-    failed = [row for row in rows if not group_of_row(row).passes and not is_stale_alone(row)]
-    reasons = Counter(row["failure"] for row in failed if row.get("unfinished") and verbosity < 1)
-    told = [row for row in failed if not row.get("unfinished") or reasons[row["failure"]] < 2]
-    most = _FAILED if verbosity < 1 else len(told)
-    for row in told[:most]:
+    told, left, reasons = _failures(rows, verbosity)
+    for row in told:
         group = group_of_row(row)
-        warn = [(" (gate: warn)", YELLOW)] if row["gate"] == "warn" else []
-        yield [(f"{group:<15}", COLOURS[group]), (visible(name_of(row)), BOLD), *warn, (f"  {in_one_line(row)}", {})]
-    if len(told) > most:
-        yield [(f"{'':<15}and {len(told) - most:,} more (-v names them all)", DIM)]
+        yield [(f"{group:<15}", COLOURS[group]), *named(row), (f"  {in_one_line(row)}", {})]
+    if left:
+        yield [(f"{'':<15}and {left:,} more (-v names them all)", DIM)]
     for reason, number in reasons.items():
         if number > 1:
             group, name = Group.COULD_NOT_RUN, plural(number, "session")
@@ -357,6 +355,26 @@ def _failed(rows: Sequence[Row], verbosity: int) -> Iterator[Line]:
                 (name, BOLD),
                 (f"  {visible(str(reason))} (-v names them all)", {}),
             ]
+
+
+def _failures(rows: Sequence[Row], verbosity: int) -> tuple[list[Row], int, Counter[str]]:
+    """What does not pass: what is told one by one, how many more there are, and what is counted by its reason."""
+    failed = [row for row in rows if not group_of_row(row).passes and not is_stale_alone(row)]
+    reasons = Counter(row["failure"] for row in failed if row.get("unfinished") and verbosity < 1)
+    told = [row for row in failed if not row.get("unfinished") or reasons[row["failure"]] < 2]
+    most = _FAILED if verbosity < 1 else len(told)
+    return told[:most], max(0, len(told) - most), reasons
+
+
+def told_failures(rows: Sequence[Row], *, verbosity: int = 0) -> list[Row]:
+    """The replays of which `summary_lines` says one by one why they do not pass."""
+    return _failures(rows, verbosity)[0] if verbosity >= 0 else []
+
+
+def named(row: Row) -> Line:
+    """The name of a replay in a list, and whether it blocks nothing where it does not pass."""
+    is_warning = row["gate"] == "warn" and not group_of_row(row).passes
+    return [(visible(name_of(row)), BOLD), *([(" (gate: warn)", YELLOW)] if is_warning else [])]
 
 
 def _pinned(rows: Sequence[Row]) -> Iterator[Line]:

@@ -136,7 +136,8 @@ def test_what_a_change_did() -> None:
     result = report("merge", *shards(), "--base-results=base.jsonl", "--results=all.jsonl")
     assert result.exit_code == 0
     assert "against base   1 newly failing, 1 still failing, 1 removed  base.jsonl" in result.stdout
-    assert "newly failing  fixtures/b.session.yaml::version-0  the record is broken" in result.stdout
+    assert "newly failing  fixtures/b.session.yaml::version-0\n" in result.stdout
+    assert result.stdout.count("fixtures/b.session.yaml::version-0  the record is broken\n") == 1
 
 
 def test_a_base_that_cannot_be_read_is_told() -> None:

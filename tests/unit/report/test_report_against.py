@@ -11,7 +11,7 @@ from report_data import RUN, broken_plan, changed, clean, hostile, raised, row, 
 from pytest_statebase.errors import FileError
 from pytest_statebase.report.against import Against, against_lines, compared_with
 from pytest_statebase.report.results import write_results
-from pytest_statebase.report.terminal import plain
+from pytest_statebase.report.terminal import plain, summary_lines, told_failures
 
 
 def named(found: dict[str, Any], name: str) -> dict[str, Any]:
@@ -148,6 +148,33 @@ def test_the_terminal_names_what_fails_now(tmp_path: Path) -> None:
         "new",
         "new",
         "removed",
+    ]
+
+
+def test_why_something_fails_is_told_once(tmp_path: Path) -> None:
+    """The list of what fails has the reasons of the first; of the others, and where there is no such list, this one."""
+    for number in (1, 10, 100):
+        base = [named(GOOD, str(one)) for one in range(number)]
+        rows = [named(BAD, str(one)) for one in range(number)]
+        found = against(tmp_path, base, rows)
+        text = plain([*summary_lines(rows), *against_lines(found, told=told_failures(rows))])
+        listed = [line for line in text.splitlines() if line.startswith("newly failing")]
+        assert listed == [f"newly failing  fixtures/{one}.session.yaml::version-0" for one in range(min(number, 10))]
+        assert text.count("turn 2 changed: ") == min(number, 20)
+    last = against(tmp_path, base[:95], rows[95:])
+    assert plain(against_lines(last, told=told_failures(rows))).count("turn 2 changed: ") == 5
+    again = {**rows[0], "agent": "another:One"}
+    assert "turn 2 changed: " in plain(against_lines(against(tmp_path, base[1:], [again]), told=rows))
+
+
+def test_what_blocks_nothing_is_said_to(tmp_path: Path) -> None:
+    warn = [{**named(one, name), "gate": "warn"} for name, one in (("a", BAD), ("b", BAD), ("c", GOOD))]
+    found = against(tmp_path, [named(GOOD, "a"), named(BAD, "c")], warn)
+    lines = plain(against_lines(found, verbosity=1)).splitlines()[1:]
+    assert [line.partition(": tools")[0] for line in lines] == [
+        "newly failing  fixtures/a.session.yaml::version-0 (gate: warn)  turn 2 changed",
+        "newly passing  fixtures/c.session.yaml::version-0",
+        "new            fixtures/b.session.yaml::version-0 (gate: warn)  turn 2 changed",
     ]
 
 
