@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..compare.model import Facet, Group, Kind, Verdict
@@ -16,6 +16,7 @@ from .show import one_line, shorten, shorten_pair, visible
 
 GROUPS = tuple(Group)
 
+_PLAN = ".session.yaml"
 _GROUP_OF = {verdict.value: verdict.group for verdict in Verdict}
 
 
@@ -60,6 +61,13 @@ def short_name(row: Row) -> str:
 def cassette_name(row: Row) -> str:
     """The name of the cassette without directories and suffix: what `pytest-statebase show` takes."""
     return str(row["cassette"]).rsplit("/", 1)[-1].removesuffix(".session.yaml")
+
+
+def sessions_text(rows: Sequence[Row]) -> str:
+    """`8 sessions`, or `16 replays of 8 sessions` where several agents, forks or tests replay the same ones."""
+    sessions = {str(row["cassette"]) if str(row["cassette"]).endswith(_PLAN) else name_of(row) for row in rows}
+    told = plural(len(sessions), "session")
+    return told if len(sessions) == len(rows) else f"{plural(len(rows), 'replay')} of {told}"
 
 
 def root_cause(row: Row) -> tuple[Row, Row] | None:

@@ -69,14 +69,18 @@ def headline(run: Mapping[str, Any], words: str) -> str:
     return f"Incomplete: {told}; {words[:1].lower()}{words[1:]}" if told else words
 
 
-def passing(run: Mapping[str, Any], number: int) -> str:
-    """That all sessions pass, or all that are there; that there are none."""
+def passing(run: Mapping[str, Any], number: int, told: str = "") -> str:
+    """That all sessions pass, or all that are there; that there are none.
+
+    told: how many there are in words, as `sessions_text` has them.
+    """
+    many = told or plural(number, "session")
     if not number:
         return "No session was replayed"
     is_whole = not missing_of(run)
     if number == 1:
         return "The session passes" if is_whole else "the session that is here passes"
-    return f"All {number:,} sessions pass" if is_whole else f"{number:,} of {number:,} sessions that are here pass"
+    return f"All {many} pass" if is_whole else f"{number:,} of {many} that are here pass"
 
 
 def count_of(value: object) -> int | None:

@@ -63,7 +63,7 @@ def merge_results(paths: Iterable[str | Path], *, expected: int | None = None) -
         told += _lines_left_out(lines)
     if not read:
         raise errors[0] if errors else FileError("no results file was given", remedy="Give one or several.")
-    left_out = [*(" ".join(str(error).splitlines()) for error in errors), *told]
+    left_out = [*(error.line for error in errors), *told]
     if expected is not None and files < expected:
         left_out.append(f"{plural(files, 'results file')} of {expected}: what the other jobs replayed is missing")
     rows, again = merged_rows(rows for _, _, rows in read)

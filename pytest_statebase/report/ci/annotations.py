@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..grouping import cassette_name, group_of_row, plural, sentence, side_name, told_sides
 from ..page.view import anchors_of
-from ..prose.identical import Failure, failures, raised_in
+from ..prose.identical import OTHER_VALUES, Failure, failures, raised_in
 from ..prose.markdown import page_link
 from ..rows import Row
 from ..runs import Run
@@ -30,21 +30,21 @@ def annotation_lines(made: Run, root: Path, most: int = MOST) -> list[str]:
     """
     stale = stale_text(made.rows)
     told = [_command("warning", {"title": "stale prompts"}, stale)] if stale else []
-    found = failures(row for row in made.rows if not is_stale_alone(row))
     newly = set(map(id, made.against.failing)) if made.against else set()
+    found = [one.led_by(newly) for one in failures(row for row in made.rows if not is_stale_alone(row))]
     found.sort(key=lambda failure: not any(id(row) in newly for row, _ in failure.places))
     room = most - len(told)
     shown = found if len(found) <= room else found[: room - 1]
     anchors = {id(row): anchor for row, anchor in zip(made.rows, anchors_of(made.rows), strict=True)}
-    told = [_annotation(failure, made, anchors, root, newly) for failure in shown] + told
+    told = [_annotation(failure, made, anchors, root) for failure in shown] + told
     if len(found) > len(shown):
         left = plural(len(found) - len(shown), "further reason")
         told.append(_command("notice", {"title": "more failures"}, f"{left} for which sessions fail: see the report"))
     return told
 
 
-def _annotation(failure: Failure, made: Run, anchors: dict[int, str], root: Path, newly: set[int]) -> str:
-    first = next((place for place in failure.places if id(place[0]) in newly), failure.places[0])
+def _annotation(failure: Failure, made: Run, anchors: dict[int, str], root: Path) -> str:
+    first = failure.places[0]
     blocks = any(row.get("gate") != "warn" for row, _ in failure.places)
     place = place_of(*first, root)
     properties = {"file": place[0], "line": str(place[1])} if place else {}
@@ -72,7 +72,11 @@ def _text(failure: Failure, row: Row) -> Iterator[str]:
     else:
         words = visible(sentence(found)) or "another value"
         yield f"{shorten(visible(found['path']), _WIDTH)}: {shorten(words, _WIDTH)}"
-        yield from _values(found)
+        values = list(_values(found))
+        yield from values
+        if failure.parts and values:
+            told = plural(failure.sessions, "session") if failure.sessions > 1 else plural(len(failure.places), "turn")
+            yield f"{told}, {OTHER_VALUES}"
     raised = raised_in(failure)
     if raised:
         yield f"the agent raised {shorten(raised[0], 2 * _WIDTH)}{raised[1]}"

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import difflib
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from ...compare.model import Facet, Kind, Verdict
@@ -85,7 +86,8 @@ def _head(row: Row, turn: Row | None) -> Iterator[str]:
         "A recorded session was replayed against the agent as it is now, its tools answered from the recording. " + DATA
     )
     facts = ("title", "session", "agent", "fork", "until", "mode", "owner")
-    lines = [f"- {key}: {span(str(row[key]))}" for key in facts if row.get(key) not in (None, "")]
+    said = {**row, "until": row.get("until") and f"turn {row['until']}"}
+    lines = [f"- {key}: {span(str(said[key]))}" for key in facts if said.get(key) not in (None, "")]
     if turn is not None:
         lines += [f"- recorded at: {span(str(turn['at']))}"] if turn.get("at") else []
         lines += [f"- {span(known_text(one))}" for one in turn.get("known", ())]
@@ -310,13 +312,21 @@ def _before(row: Row, turn: Row) -> Iterator[str]:
 
 def _said(turn: Row) -> str:
     side, now = turn.get("recorded") or turn, turn.get("replayed") or {}
-    names = ", ".join(visible(call if isinstance(call, str) else call["label"]) for call in turn["calls"])
+    names = _names(call if isinstance(call, str) else call["label"] for call in turn["calls"])
     lines = [f"turn {turn['turn']}", f"  user: {_flat(turn.get('input'))}"]
-    lines += [f"  calls: {shorten(names, 200)}"] if names else []
+    lines += [f"  calls: {names}"] if names else []
     lines.append(f"  agent: {_answer_of(side)}")
     if not now.get("same") and ("output" in now or "error" in now) and _answer_of(now) != _answer_of(side):
         lines.append(f"  agent in the replay: {_answer_of(now)}")
     return "\n".join(lines)
+
+
+def _names(names: Iterable[str]) -> str:
+    """As many as fit a line, each whole, and how many more there are."""
+    told = list(map(_name, names))
+    lengths = accumulate(len(name) + 2 for name in told)
+    shown = max(1, sum(length <= 200 for length in lengths))
+    return ", ".join(told[:shown]) + (f" and {len(told) - shown:,} more" if len(told) > shown else "")
 
 
 def _answer_of(side: Row) -> str:

@@ -9,7 +9,7 @@ from ..grouping import group_of_turn, judged, plural, sentence, side_name, told_
 from ..raised import raised_text, trace_of
 from ..rows import Row
 from ..show import one_line, shorten_pair
-from .identical import Failure, raised_in
+from .identical import OTHER_VALUES, Failure, raised_in
 from .markdown import block, code
 
 _VERDICTS = frozenset(verdict.value for verdict in Verdict)
@@ -56,8 +56,8 @@ def what_differs(failure: Failure) -> tuple[str, str]:
         values = " → ".join(sides.values())
     else:
         values = "".join(f"{_side(found, side)} {text}" for side, text in sides.items())
-    more = f", and {failure.prints - 1:,} other pairs of values" if failure.prints > 1 else ""
-    return _headed(found, 120) + crash, (values or _without_values(found)) + more
+    more = f", {OTHER_VALUES}" if failure.parts and values else ""
+    return headed(found, 120) + crash, (values or _without_values(found)) + more
 
 
 def _without_difference(failure: Failure) -> str:
@@ -81,7 +81,7 @@ def _side(found: Row, side: str) -> str:
     return "now" if side == "replayed" else side_name(found, side)
 
 
-def _headed(found: Row, width: int) -> str:
+def headed(found: Row, width: int) -> str:
     """Path and words of a difference, without the path where the words begin with it."""
     path = str(found["path"])
     return (
@@ -124,7 +124,7 @@ def detail_lines(turn: Row) -> Iterator[str]:
 def _difference(found: Row) -> str:
     sides = ", ".join(f"{_side(found, side)} {text}" for side, text in _sides(found, _WIDE).items())
     follows = " (follows from the first)" if found.get("follows") else ""
-    told = f"{_headed(found, 200)}{follows}" + (f": {sides}" if sides else "")
+    told = f"{headed(found, 200)}{follows}" + (f": {sides}" if sides else "")
     return told + (f" · {code(found['fingerprint'], 20)}" if found.get("fingerprint") else "")
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from ...compare.model import Verdict
+from ...compare.model import Kind, Verdict
 from ..grouping import group_of_row, group_of_turn, judged, plural, root_causes
 from ..raised import raised_text
 from ..rows import Row
 
-_APART = 3
-"""As many pairs of values at one path are told apart; of more, those that are in one session alone are one entry."""
+OTHER_VALUES = "other values in each"
+"""What stands behind the values of one session where those of others are told with them."""
 
 
 @dataclass(slots=True)
@@ -19,18 +19,24 @@ class Failure:
     """One reason for which replays do not pass."""
 
     found: Row | None
-    """The divergence; None where there is none: the plan could not be read, the turn is as it was recorded."""
+    """The divergence, of several the first; None for none: the plan could not be read, the turn is as recorded."""
     why: str
     """What there is to say where there is no divergence."""
     places: list[tuple[Row, Row | None]] = field(default_factory=list)
     """Replay and turn, in order; no turn where the replay did not begin."""
-    prints: int = 1
-    """How many different pairs of values it stands for."""
+    parts: Sequence[Failure] = ()
+    """What it is put together from: the same kind of difference at the same path, with other values in each."""
 
     @property
     def sessions(self) -> int:
         """In how many replays it is."""
         return len({id(row) for row, _ in self.places})
+
+    def led_by(self, first: Container[int]) -> Failure:
+        """The same with those replays in front, each by its `id`, and with the values that they have."""
+        if self.parts:
+            return _together(sorted(self.parts, key=lambda one: id(one.places[0][0]) not in first))
+        return replace(self, places=sorted(self.places, key=lambda place: id(place[0]) not in first))
 
     @property
     def is_unfinished(self) -> bool:
@@ -56,8 +62,10 @@ def raised_in(failure: Failure) -> tuple[str, str] | None:
 
 
 def failures(rows: Iterable[Row]) -> list[Failure]:
-    """Why the replays that do not pass do not, by fingerprint, the most frequent first.
+    """Why the replays that do not pass do not, the most frequent first.
 
+    The same values in several replays, by their fingerprint, are one reason; those that only one replay has are one
+    with all others of their kind and path.
     That a run was stopped comes last: it was stopped for another reason.
     """
     found: dict[tuple[str, ...], Failure] = {}
@@ -96,18 +104,26 @@ def _words(row: Row, turn: Row | None) -> str:
 
 
 def _folded(found: Sequence[Failure]) -> Iterator[Failure]:
-    """With many single pairs of values at one path as one entry, in the place of the first."""
+    """With the single pairs of values at one path as one entry, in the place of the first."""
     single: dict[tuple[str, ...], list[Failure]] = {}
     for failure in found:
         if failure.found is not None and failure.sessions == 1:
-            single.setdefault(_key({**failure.found, "fingerprint": None}), []).append(failure)
+            single.setdefault(_sort(failure.found), []).append(failure)
     for failure in found:
-        if failure.found is None or failure.sessions > 1:
-            yield failure
-            continue
-        same = single[_key({**failure.found, "fingerprint": None})]
-        if len(same) <= _APART:
-            yield failure
-        elif same[0] is failure:
-            places = [place for one in same for place in one.places]
-            yield Failure(failure.found, "", places, len(same))
+        same = single[_sort(failure.found)] if failure.found is not None and failure.sessions == 1 else [failure]
+        if same[0] is failure:
+            yield _together(same) if len(same) > 1 else failure
+
+
+def _sort(divergence: Row) -> tuple[str, ...]:
+    """What differences have in common whose values differ. Exceptions of two types have nothing."""
+    error = divergence.get("replayed") if divergence["kind"] == Kind.RAISED else None
+    return (*_key({**divergence, "fingerprint": None}), str(error.get("type")) if isinstance(error, dict) else "")
+
+
+def _together(parts: Sequence[Failure]) -> Failure:
+    """What is said of one of them in words is left away, where it is not said of all."""
+    found = parts[0].found or {}
+    if len({str((one.found or {}).get("detail")) for one in parts}) > 1:
+        found = {key: value for key, value in found.items() if key != "detail"}
+    return Failure(found, "", [place for one in parts for place in one.places], parts)

@@ -18,6 +18,7 @@ from ..grouping import (
     judged,
     name_of,
     plural,
+    sessions_text,
     tally_text,
     totals,
 )
@@ -30,7 +31,7 @@ from ..traffic import is_stale_alone, stale_text
 from .brief import DATA, brief
 from .commands import replay_command
 from .fences import span
-from .identical import Failure, failures
+from .identical import OTHER_VALUES, Failure, failures
 
 if TYPE_CHECKING:
     from ..runs import Run
@@ -125,7 +126,8 @@ def _by_reason(rows: Sequence[Row], pages: Sequence[_Page]) -> Iterator[tuple[Fa
 def _index(made: Run, pages: Sequence[_Page], left: int) -> str:
     rows = made.rows
     bad = sum(not group_of_row(row).passes for row in rows)
-    head = f"{bad:,} of {plural(len(rows), 'session')} did not pass" if bad else passing(made.run, len(rows))
+    told = sessions_text(rows)
+    head = f"{bad:,} of {told} did not pass" if bad else passing(made.run, len(rows), told)
     parts = [f"# {headline(made.run, head)}", *_facts(made)]
     if pages:
         parts += ["## Why", *_reasons(rows, pages), "## Files", *_files(made, pages, left)]
@@ -170,6 +172,7 @@ def _reason(failure: Failure) -> str:
     if found is None:
         return span(failure.why)
     sides = [f"{side} {span(one_line(found[side]), 120)}" for side in ("recorded", "replayed") if side in found]
+    sides += [OTHER_VALUES] if sides and failure.parts else []
     told = f" ({', '.join(sides)})" if sides and not found.get("detail") else ""
     return f"{span(found['path'])} {span(found.get('detail') or found['kind'])}{told}"
 

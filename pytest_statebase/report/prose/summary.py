@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ...compare.model import Group
@@ -14,13 +14,16 @@ from ..grouping import (
     calls_line,
     group_of_row,
     group_of_turn,
+    judged,
     plural,
+    sessions_text,
     short_name,
     tally,
     totals,
     writes,
 )
 from ..incomplete import headline, missing_of, passing
+from ..notes import known_text
 from ..page.view import anchors_of
 from ..results import replace_file
 from ..rows import Row
@@ -28,7 +31,7 @@ from ..runs import Run
 from ..show import one_line
 from ..traffic import ONCE_LIVE, stale_text, traffic_texts
 from .commands import reproduce_command
-from .failuretext import detail_lines, turns_text, verdict_text, what_differs
+from .failuretext import detail_lines, headed, turns_text, verdict_text, what_differs
 from .identical import Failure, failures
 from .markdown import Part, code, fitted, linked, page_link, table_head, table_row
 
@@ -87,7 +90,8 @@ class _Page:
         self.anchors = {id(row): anchor for row, anchor in zip(made.rows, anchors_of(made.rows), strict=True)}
         self.base = _beside_base(made.against) if made.against else {}
         self.new = {id(row) for row in made.against.failing} if made.against else set()
-        self.failures = sorted(failures(made.rows), key=lambda one: (one.is_unfinished, not self._new_in(one)))
+        found = [failure.led_by(self.new) for failure in failures(made.rows)]
+        self.failures = sorted(found, key=lambda one: (one.is_unfinished, not self._new_in(one)))
         bad = [row for row in made.rows if not group_of_row(row).passes]
         self.bad = sorted(bad, key=self._rank)
 
@@ -105,14 +109,15 @@ class _Page:
         agent = self.made.run.get("agent")
         facts = [linked("Open the report", page_link(self.made.url))] if page_link(self.made.url) else []
         facts += [f"agent {code(agent, 80)}"] if agent else []
-        facts += [f"{self.counted.to_the_end:,} of {plural(len(self.rows), 'session')} ran to the end"]
+        facts += [f"{self.counted.to_the_end:,} of {sessions_text(self.rows)} ran to the end"]
         return "\n\n".join([f"### {sign} {words}", " · ".join(facts), *self._stale(), "\n".join(self._groups())])
 
     def _headline(self) -> tuple[str, str]:
         run, against = self.made.run, self.made.against
         if not self.bad:
-            return "⚠️" if missing_of(run) or not self.rows else "✅", headline(run, passing(run, len(self.rows)))
-        words = _do_not_pass(len(self.bad), len(self.rows))
+            words = passing(run, len(self.rows), sessions_text(self.rows))
+            return "⚠️" if missing_of(run) or not self.rows else "✅", headline(run, words)
+        words = _do_not_pass(len(self.bad), self.rows)
         blocking = [row for row in self.bad if row.get("gate") != "warn"]
         if against is not None:
             words = _blamed(against) or self._known_before(words)
@@ -138,6 +143,8 @@ class _Page:
             if number:
                 turns = totals(row for row in self.rows if group_of_row(row) is group).turns
                 told = ", ".join(f"{count:,} {verdict_text(name)}" for name, count in tally(turns))
+                known = sum(group_of_row(row) is group for row, _ in self._known())
+                told += f" ({known:,} known)" if known else ""
                 yield table_row(f"{_SIGNS[group]} {group.value}", f"{number:,}", told or "none")
 
     def parts(self, causes: int = 1_000_000, sessions: int = 1_000_000) -> Iterator[Part]:
@@ -150,6 +157,7 @@ class _Page:
             yield from self._causes(causes)
             yield from self._sessions(sessions)
             yield from self._owners()
+        yield from self._known_parts(sessions)
         yield from self._writes(sessions)
         yield self._numbers()
         yield from self._warnings()
@@ -159,7 +167,8 @@ class _Page:
         counts = [("newly failing", against.newly_failing), ("newly passing", against.newly_passing)]
         counts += [("still failing", against.still_failing), ("new", against.new), ("removed", against.removed)]
         counts += [("not finished", against.unknown)] if against.unknown else []
-        told = ", ".join(f"**{len(rows):,}** {name}" for name, rows in counts) + ", compared with the base branch."
+        told = ", ".join(f"**{len(rows):,}** {name}{_warning(name, rows)}" for name, rows in counts)
+        told += ", compared with the base branch."
         told += f" {against.doubt}." if against.doubt else ""
         bad = set(map(id, self.bad))
         listed = [(name, row) for name, rows in counts for row in rows if id(row) not in bad]
@@ -195,9 +204,9 @@ class _Page:
         yield Part("Why sessions fail", lines, items, len(self.failures), "reasons", most)
 
     def _cause(self, failure: Failure) -> str:
-        first = next((place for place in failure.places if id(place[0]) in self.new), failure.places[0])
         more = len(failure.places) - 1
-        where = self._place(*first) + (f" and {more:,} more" if more else "")
+        where = self._place(*failure.places[0]) + (f" and {more:,} more" if more else "")
+        where += f", {_WARN}" if all(row.get("gate") == "warn" for row, _ in failure.places) else ""
         new = [f"{self._new_in(failure):,}"] if self.made.against else []
         return table_row(f"{failure.sessions:,}", *new, *what_differs(failure), where)
 
@@ -226,7 +235,7 @@ class _Page:
             "Session": self._linked(code(short_name(row), 80), row, turn),
             "Owner": code(row["owner"], 60) if row.get("owner") else "",
             "Base branch": self.base.get(id(row), ""),
-            "Turns": turns_text(row) + (", blocks nothing (`gate: warn`)" if row.get("gate") == "warn" else ""),
+            "Turns": turns_text(row) + (f", {_WARN}" if row.get("gate") == "warn" else ""),
         }
         return tuple(told[title] for title in self._titles())
 
@@ -239,6 +248,29 @@ class _Page:
                 for name, number in owners.most_common()
             ]
             yield Part("Owners", (), told, len(told), "owners", 30)
+
+    def _known(self) -> Iterator[tuple[Row, Row]]:
+        """The turns that pass because what differs in them is known."""
+        yield from ((row, turn) for row in self.rows for turn in judged(row) if turn.get("excused"))
+
+    def _known_parts(self, most: int) -> Iterator[Part]:
+        """Each entry that excuses a turn, with what it excuses, until when, and in which turns."""
+        found: dict[tuple[str, str], list[tuple[Row, Row]]] = {}
+        for row, turn in self._known():
+            for entry in turn.get("known", ()):
+                key = (known_text(entry), str(entry.get("fingerprint")))
+                found.setdefault(key, []).append((row, turn))
+        if found:
+            entries = sorted(found.items(), key=lambda one: -len(one[1]))
+            items = (self._known_entry(said, name, places) for (said, name), places in entries)
+            yield Part("Known differences, which fail nothing", (), items, len(found), "entries", most)
+
+    def _known_entry(self, said: str, fingerprint: str, places: list[tuple[Row, Row]]) -> str:
+        row, turn = places[0]
+        found = next((one for one in turn["divergences"] if str(one.get("fingerprint")) == fingerprint), None)
+        more = f" and {plural(len(places) - 1, 'more turn')}" if len(places) > 1 else ""
+        what = f"{headed(found, 120)}, " if found else ""
+        return f"- {code(said, 200)}: {what}in {self._place(row, turn)}{more}"
 
     def _writes(self, most: int) -> Iterator[Part]:
         found = list(writes(self.rows))
@@ -260,7 +292,8 @@ class _Page:
     def _write(self, one: Write, number: int) -> str:
         more = f" and {plural(number - 1, 'more time')}" if number > 1 else ""
         call = f"{code(one.call['tool'], 80)} {code(_said(one), 120)}"
-        return f"- {one.state}: {call} in {self._place(one.row, one.turn)}{more}"
+        known = " (known)" if one.turn.get("excused") else ""
+        return f"- {one.state}{known}: {call} in {self._place(one.row, one.turn)}{more}"
 
     def _numbers(self) -> Part:
         differ = [
@@ -287,7 +320,8 @@ class _Page:
     def details(self) -> Part:
         """Every difference of a turn for each reason."""
         told = [(row, turn) for row, turn in (failure.places[0] for failure in self.failures) if turn is not None]
-        items = ("\n".join([f"\n##### {self._place(row, turn)}\n", *detail_lines(turn)]) for row, turn in told)
+        texts = ("\n".join([f"##### {self._place(row, turn)}\n", *detail_lines(turn)]) for row, turn in told)
+        items = (f"\n{text}" if number else text for number, text in enumerate(texts))
         return Part("One turn for each reason", (), items, len(told), "turns")
 
     def closing(self) -> str:
@@ -297,6 +331,7 @@ class _Page:
         return f"{name}. Recorded is what production did, now is what the agent under test did."
 
 
+_WARN = "blocks nothing (`gate: warn`)"
 _STATES = ("made", "moved", "elsewhere", "changed", "missing", "extra", "unrecorded", "not reached")
 _TROUBLE = ("changed", "missing", "extra", "unrecorded")
 _TOOLS = 30
@@ -317,11 +352,17 @@ def _said(one: Write) -> str:
 
 def _alike(found: Iterable[Write]) -> list[tuple[Write, int]]:
     """The first of each that are the same in many sessions, and how many there are; the most frequent first."""
-    counts: dict[tuple[str, str, str], tuple[Write, int]] = {}
+    counts: dict[tuple[object, ...], tuple[Write, int]] = {}
     for one in found:
-        key = (one.state, str(one.call["tool"]), _said(one))
+        key = (one.state, bool(one.turn.get("excused")), str(one.call["tool"]), _said(one))
         counts[key] = (counts[key][0] if key in counts else one, counts.get(key, (one, 0))[1] + 1)
     return sorted(counts.values(), key=lambda told: -told[1])
+
+
+def _warning(name: str, rows: Sequence[Row]) -> str:
+    """How many of the replays in a list fail, and block nothing."""
+    number = name != "removed" and sum(row.get("gate") == "warn" and not group_of_row(row).passes for row in rows)
+    return f" ({number:,} with `gate: warn`)" if number else ""
 
 
 def _blamed(against: Against) -> str | None:
@@ -334,7 +375,7 @@ def _blamed(against: Against) -> str | None:
     fail = "fails" if untold == 1 else "fail"
     told += [f"{plural(untold, 'session')} that did not finish before {fail}"] if untold else []
     words = ", and ".join(told)
-    return words if against.blocking or not words else f"{words}; this blocks nothing (`gate: warn`)"
+    return words if against.blocking or not words else f"{words}; this {_WARN}"
 
 
 def _beside_base(against: Against) -> dict[int, str]:
@@ -347,7 +388,7 @@ def _beside_base(against: Against) -> dict[int, str]:
     return told | dict.fromkeys(map(id, against.new), "**new**")
 
 
-def _do_not_pass(bad: int, number: int) -> str:
-    if number == 1:
+def _do_not_pass(bad: int, rows: Sequence[Row]) -> str:
+    if len(rows) == 1:
         return "the session does not pass"
-    return f"{bad:,} of {number:,} sessions {'does' if bad == 1 else 'do'} not pass"
+    return f"{bad:,} of {sessions_text(rows)} {'does' if bad == 1 else 'do'} not pass"

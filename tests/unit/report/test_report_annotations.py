@@ -145,6 +145,15 @@ def test_outside_a_service_files_are_named_from_the_project(root: Path, monkeypa
     assert found.properties["file"] == "fixtures/refund.session.yaml"
 
 
+def test_other_values_at_the_same_path_are_one_annotation_with_those_of_the_session_that_it_names(
+    tmp_path: Path,
+) -> None:
+    rows = many(3, value=1)
+    (found,) = lines(rows, tmp_path, against=against(still_failing=rows[:2], newly_failing=rows[2:]))
+    assert found.properties["title"] == "refund-2: turn 2 still-failing (and 2 more sessions)"
+    assert found.text.split("\n")[1:4] == ["recorded: 42.5", "now: 2", "3 sessions, other values in each"]
+
+
 def test_the_same_failure_of_many_sessions_is_one_annotation(tmp_path: Path) -> None:
     (found,) = lines(many(40), tmp_path)
     assert found.properties["title"] == "refund-0: turn 2 still-failing (and 39 more sessions)"

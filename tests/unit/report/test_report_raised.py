@@ -56,7 +56,7 @@ def test_junit_names_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("render", [render_comment, render_job_summary])
 def test_comment_and_job_summary_name_it_with_the_reason(render: object) -> None:
     text = render(Run([row(crashed())], RUN))  # type: ignore[operator]
-    assert f"| `tools.hand_over` `hand_over was not called`, the agent raised `{CRASH}` | now not made | " in text
+    assert f"| `tools.hand_over` `hand_over was not called`, the agent raised `{CRASH}` | now not made |" in text
 
 
 def test_the_job_summary_says_where_it_was_raised() -> None:

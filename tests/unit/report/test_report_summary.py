@@ -152,13 +152,95 @@ def test_the_same_difference_of_many_sessions_is_one_row() -> None:
     assert len(text) < 8_000
 
 
-def test_few_pairs_of_values_are_told_apart_and_many_are_not() -> None:
-    assert [failure.sessions for failure in failures(many(3, value=1))] == [1, 1, 1]
-    (one,) = failures(many(40, value=1))
-    assert (one.sessions, one.prints) == (40, 40)
-    assert "| `42.5` → `0`, and 39 other pairs of values |" in render_comment(of(many(40, value=1)))
+@pytest.mark.parametrize("number", [2, 3, 40])
+def test_other_values_at_the_same_path_are_the_same_reason(number: int) -> None:
+    rows = many(number, value=1)
+    (one,) = failures(rows)
+    assert (one.sessions, len(one.parts)) == (number, number)
+    (line,) = section(render_comment(of(rows, url=None)), "Why sessions fail")[2:]
+    where = f"`refund-0::turn-2` turn 2 and {number - 1} more |"
+    assert line == (
+        f"| {number} | `tools.issue_refund.arguments.amount` another argument | "
+        f"`42.5` → `0`, other values in each | {where}"
+    )
+
+
+def test_values_that_several_sessions_have_are_a_reason_of_their_own() -> None:
     both = failures([*many(2), *many(40, value=1)])
-    assert [(failure.sessions, failure.prints) for failure in both] == [(40, 40), (2, 1)]
+    assert [(failure.sessions, len(failure.parts)) for failure in both] == [(40, 40), (2, 0)]
+    (alone,) = failures(many(1, value=1))
+    assert not alone.parts
+
+
+def test_the_values_of_a_reason_are_those_of_the_session_that_it_names() -> None:
+    rows = many(3, value=1)
+    found = of(rows, url=None, against=against(still_failing=rows[:2], newly_failing=rows[2:]))
+    (line,) = section(render_comment(found), "Why sessions fail")[2:]
+    assert line.endswith("| `42.5` → `2`, other values in each | `refund-2::turn-2` turn 2 and 2 more |")
+    title = "##### `refund-2::turn-2` turn 2"
+    assert title in render_job_summary(found)
+
+
+def test_what_is_said_of_one_place_is_not_said_of_all_of_them() -> None:
+    rows = many(2, value=1)
+    for number, one in enumerate(rows):
+        one["turns"][1]["divergences"][0] |= {"kind": "expect", "detail": f"amount is {number}, 9 was wanted"}
+    (line,) = section(render_comment(of(rows, url=None)), "Why sessions fail")[2:]
+    assert "`tools.issue_refund.arguments.amount` expect does not hold |" in line
+    for one in rows:
+        one["turns"][1]["divergences"][0] |= {"detail": "amount was wrong"}
+    (line,) = section(render_comment(of(rows, url=None)), "Why sessions fail")[2:]
+    assert "`tools.issue_refund.arguments.amount` `amount was wrong` |" in line
+
+
+def test_exceptions_of_two_types_are_two_reasons() -> None:
+    rows = [copy.deepcopy(row(raised())) for _ in range(3)]
+    for number, (one, name) in enumerate(zip(rows, ("KeyError", "KeyError", "TimeoutError"), strict=True)):
+        found = one["turns"][0]["divergences"][0]
+        found |= {"fingerprint": str(number), "replayed": {"type": f"builtins:{name}", "message": str(number)}}
+    assert [failure.sessions for failure in failures(rows)] == [2, 1]
+
+
+def known(rows: list[Row], ticket: str | None = "PAY-12") -> list[Row]:
+    """The same where what differs in the second turn is known."""
+    for one in rows:
+        turn = one["turns"][1]
+        entry = {"fingerprint": turn["divergences"][0]["fingerprint"], "until": "2026-11-01", "ticket": ticket}
+        turn |= {"verdict": "changed", "excused": True, "known": [entry]}
+        one |= {"outcome": "passed", "failure": None, "verdicts": {"unchanged": 1, "changed": 1}}
+    return rows
+
+
+@pytest.mark.parametrize("render", [render_comment, render_job_summary])
+def test_what_is_known_is_said_to_be(render: Any) -> None:
+    text = render(of([*known(many(3)), row(clean())], url=None))
+    assert "### ✅ All 4 sessions pass\n" in text
+    assert "| 👀 review | 3 | 3 changed, 3 unchanged (3 known) |" in text
+    assert section(text, "Known differences, which fail nothing") == [
+        "- `known until 2026-11-01 (PAY-12)`: `tools.issue_refund.arguments.amount` another argument, "
+        "in `refund-0::turn-2` turn 2 and 2 more turns",
+    ]
+    assert "- changed (known): `issue_refund` " in text
+    assert_inert(text)
+
+
+def test_what_is_known_and_what_is_not_are_told_apart() -> None:
+    text = render_comment(of([*known(many(1)), *many(1)], url=None))
+    assert "| ❌ fail | 1 | 1 still-failing, 1 unchanged |" in text
+    assert "| 👀 review | 1 | 1 changed, 1 unchanged (1 known) |" in text
+    assert text.count("- changed (known): `issue_refund` ") == text.count("- changed: `issue_refund` ") == 1
+    assert_inert(render_comment(of(known(many(1), EVIL))), PAGE)
+
+
+def test_replays_of_the_same_session_are_no_further_sessions() -> None:
+    rows = [{**one, "agent": agent} for one in (row(clean("a")), row(clean("b"))) for agent in ("x:A", "y:B")]
+    text = render_comment(of(rows))
+    assert "### ✅ All 4 replays of 2 sessions pass\n" in text
+    assert "4 of 4 replays of 2 sessions ran to the end" in text
+    rows.append({**row(unproven()), "nodeid": "t.py::test_a"})
+    assert "### ❌ 1 of 5 replays of 3 sessions does not pass\n" in render_comment(of(rows))
+    alone = [error_row("tests/test_a.py", "", "no", nodeid=f"tests/test_a.py::test_{name}") for name in "ab"]
+    assert "### ❌ 2 of 2 sessions do not pass\n" in render_comment(of(alone))
 
 
 def test_failures_without_a_difference_are_reasons_too() -> None:
@@ -192,8 +274,8 @@ def test_what_a_change_did_comes_first() -> None:
     text = render_comment(of(rows, against=found))
     assert f"{MARKER}\n### ❌ This change makes 2 sessions fail, and 1 new session does not pass\n" in text
     assert section(text, "What this change did") == [
-        "**2** newly failing, **1** newly passing, **1** still failing, **1** new, **1** removed, "
-        "compared with the base branch.",
+        "**2** newly failing, **1** newly passing, **1** still failing, **1** new (1 with `gate: warn`), "
+        "**1** removed, compared with the base branch.",
         f"- newly passing: [`clean::version-0`]({at(rows[3])})",
         "- removed: `gone::version-0`",
     ]
@@ -201,6 +283,7 @@ def test_what_a_change_did_comes_first() -> None:
     first, second = section(text, "Why sessions fail")[2:]
     assert first.startswith("| 3 | 2 | `tools.issue_refund.arguments.amount` another argument | ")
     assert second.startswith("| 1 | 1 | `error` ")
+    assert second.endswith("-1), blocks nothing (`gate: warn`) |")
     assert [line.split(" | ", 1)[1] for line in section(text, "4 sessions that do not pass")[1:]] == [
         "Owner | Base branch | Turns |",
         "--- | --- | --- |",
@@ -432,6 +515,8 @@ def test_a_job_summary_has_one_turn_for_each_reason() -> None:
     text = render_job_summary(of([*many(40), row(unproven()), row(unrecorded())]))
     assert not text.startswith(MARKER)
     found = section(text, "One turn for each reason")
+    assert "#### One turn for each reason\n\n##### " in text
+    assert "\n\n\n" not in text
     assert [line for line in found if line.startswith("#####")] == [
         f"##### [`refund-0::turn-2` turn 2]({at(many(1)[0])}-2)",
         f"##### [`draft::turn-2` turn 2]({at(row(unproven()))}-2)",
