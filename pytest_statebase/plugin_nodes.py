@@ -163,12 +163,18 @@ class CassetteItem(pytest.Function):
 
 def keep_result(item: pytest.Item, result: Any, cassette: Cassette) -> dict[str, Any]:
     """Keep a replay's result as a row, for the report of the run."""
+    from .report.raised import placed_trace
     from .report.results import result_to_row
 
     reads = [name for name, rules in cassette.plan.tools.items() if rules.reads]
     settings = settings_of(item.config)
     row = result_to_row(result, nodeid=item.nodeid, reads=reads)
     row["cassette"] = relative_to(row["cassette"], settings.rootdir)
+    for turn in row["turns"]:
+        error = (turn["replayed"] or {}).get("error")
+        if isinstance(error, dict) and isinstance(error.get("trace"), str):
+            placed = placed_trace(error["trace"], settings.rootdir)
+            turn["replayed"] = {**turn["replayed"], "error": {**error, "trace": placed}}
     if result.agent in settings.agents:
         row["agent_given"] = True
     for known in row.get("known", ()):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from ..compare.model import Kind, Verdict
@@ -53,6 +55,27 @@ def trace_of(turn: Row) -> str | None:
     if not trace:
         return None
     return textwrap.dedent(trace if isinstance(trace, str) else one_line(trace)).strip("\n")
+
+
+_FRAME = re.compile(r'^(\s*File ")(.+)(", line \d)', re.MULTILINE)
+_INSTALLED = re.compile(r".*[/\\]((?:site|dist)-packages[/\\].*)")
+_STANDARD = re.compile(r".*[/\\](python3\.\d+[/\\].*)")
+
+
+def placed_trace(trace: str, root: Path) -> str:
+    """The same with files named from `root` on, installed ones from their `site-packages` on."""
+    return _FRAME.sub(lambda frame: frame[1] + _placed(frame[2], root) + frame[3], trace)
+
+
+def _placed(name: str, root: Path) -> str:
+    installed = _INSTALLED.fullmatch(name)
+    if installed:
+        return installed[1]
+    try:
+        return Path(name).relative_to(root).as_posix()
+    except ValueError:
+        standard = _STANDARD.fullmatch(name)
+        return standard[1] if standard else name
 
 
 def without_trace(error: Any) -> Any:

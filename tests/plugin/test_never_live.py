@@ -111,8 +111,8 @@ def test_what_is_no_reply_is_an_error_of_its_turn(project: Project) -> None:
 
 def test_where_the_agent_raised_is_told(project: Project) -> None:
     result = run(project, "def agent(user_input):\n    raise KeyError('boom')\n")
-    assert "mine.py" in result.stdout.str()
-    assert "line 2, in agent" in result.stdout.str()
+    assert 'File "mine.py", line 2, in agent' in result.stdout.str()
+    assert 'File "mine.py", line 2, in agent' in project.results()[0]["turns"][0]["replayed"]["error"]["trace"]
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,8 @@ def test_what_is_missing_is_said_and_the_rest_is_written() -> None:
     assert "Traceback" not in result.output
     for words in ("odd.jsonl:1: no results file", "gone.jsonl: cannot be read", "2 results files of 5"):
         assert f"Warning: {words}" in result.stderr
+    assert "No such file or directory. Give the file" in result.stderr
+    assert "   " not in result.stderr
     run, rows = read_results("all.jsonl")
     assert (len(rows), len(run["warnings"])) == (3, 3)
 

@@ -120,6 +120,21 @@ def test_the_conversation_before_has_both_sides_where_they_differ() -> None:
     assert "  agent: 30 days.\n  agent in the replay: 40 days.\n" in text
 
 
+def test_the_end_is_told_as_the_fork_is() -> None:
+    text = brief_of(row(still_failing()), 2)
+    assert "- fork: `turn 2`\n- until: `turn 2`\n" in text
+    assert "- until" not in brief_of(row(still_failing()) | {"until": None}, 2)
+
+
+def test_of_many_calls_each_name_is_whole() -> None:
+    made = row(changed())
+    made["turns"][0]["calls"] = [f"search_direct_flight#{number}" for number in range(1, 31)]
+    text = section(brief_of(made, 3), "The conversation before it, as recorded")
+    (line,) = [line for line in text.split("\n") if line.startswith("  calls: ")]
+    shown = line.removeprefix("  calls: ").removesuffix(" and 22 more").split(", ")
+    assert shown == [f"search_direct_flight#{number}" for number in range(1, 9)]
+
+
 def test_words_and_texts_of_json_are_told_once_and_plainly() -> None:
     made = row(still_failing())
     made["turns"][1]["calls"][0]["recorded"]["result"] = '{"status": "delivered"}'

@@ -16,7 +16,7 @@ from pytest_statebase.report.grouping import in_one_line
 from pytest_statebase.report.page.html import render_html
 from pytest_statebase.report.prose.brief import brief
 from pytest_statebase.report.prose.summary import render_comment, render_job_summary
-from pytest_statebase.report.raised import error_text, raised_text, trace_of, without_trace
+from pytest_statebase.report.raised import error_text, placed_trace, raised_text, trace_of, without_trace
 from pytest_statebase.report.results import Row
 from pytest_statebase.report.runs import Run
 from pytest_statebase.report.terminal import failure_lines, plain
@@ -120,6 +120,24 @@ def test_errors_of_any_shape_have_words() -> None:
     turn: Row = {"replayed": {"error": {"type": "E", "trace": cut}}}
     assert trace_of(turn) == "ab… (9,000 characters in all)"
     assert trace_of({"replayed": {"error": "gone"}}) is trace_of({"replayed": None}) is None
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("/home/me/shop/agents/a.py", "agents/a.py"),
+        ("/home/me/shop/.venv/lib/python3.12/site-packages/openai/_base.py", "site-packages/openai/_base.py"),
+        ("/usr/lib/python3/dist-packages/yaml/x.py", "dist-packages/yaml/x.py"),
+        (r"C:\py\Lib\site-packages\openai\x.py", r"site-packages\openai\x.py"),
+        ("/usr/lib/python3.11/json/decoder.py", "python3.11/json/decoder.py"),
+        ("/home/me/other/a.py", "/home/me/other/a.py"),
+        ("agents/a.py", "agents/a.py"),
+        ("<string>", "<string>"),
+    ],
+)
+def test_files_of_a_trace_are_named_from_the_project_on(file: str, told: str) -> None:
+    trace = '  File "{}", line 12, in move\n    open("/home/me/shop/x", line)\n  File "{}", line 3, in x'
+    assert placed_trace(trace.format(file, file), Path("/home/me/shop")) == trace.format(told, told)
 
 
 def test_what_was_raised_is_no_markup() -> None:

@@ -56,6 +56,22 @@ def test_the_same_cause_is_told_once(tmp_path: Path) -> None:
     assert "and 2 more" in why
 
 
+def test_other_values_at_the_same_path_are_one_cause(tmp_path: Path) -> None:
+    rows = [named(number) for number in range(3)]
+    for number, made in enumerate(rows):
+        made["turns"][1]["divergences"][0] |= {"replayed": number, "fingerprint": f"{number:012x}"}
+    index = written(tmp_path, rows)["index.md"]
+    why = index.split("## Why")[1].split("## Files")[0].strip()
+    told = "`tools.issue_refund.arguments.amount` `arguments` (recorded `42.5`, replayed `0`, other values in each)"
+    assert why.startswith(f"- {told}, in 3 sessions: [")
+    assert len(why.split("\n")) == 1
+
+
+def test_replays_of_the_same_session_are_no_further_sessions(tmp_path: Path) -> None:
+    rows = [{**named(0), "agent": agent} for agent in ("a:A", "b:B")]
+    assert "\n# 2 of 2 replays of 1 session did not pass\n" in written(tmp_path, rows)["index.md"]
+
+
 def test_what_is_left_out_is_told_and_every_cause_has_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_statebase.report.prose.sidecar._FILES", 4)
     files = written(tmp_path, [*(named(number) for number in range(6)), row(unrecorded()), broken_plan()])
