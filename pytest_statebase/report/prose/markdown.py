@@ -15,7 +15,7 @@ from urllib.parse import quote
 from ..show import shorten, visible
 from .fences import fenced_off, spanned
 
-_LONG_RUN = re.compile("`{100,}")
+_LONG_RUN = re.compile("`{250,}")
 _COMMAND = re.compile("^/", re.MULTILINE)
 _PAGE = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 
