@@ -142,9 +142,9 @@ class _Page:
             number = self.counted.replays[group]
             if number:
                 turns = totals(row for row in self.rows if group_of_row(row) is group).turns
-                told = ", ".join(f"{count:,} {verdict_text(name)}" for name, count in tally(turns))
-                known = sum(group_of_row(row) is group for row, _ in self._known())
-                told += f" ({known:,} known)" if known else ""
+                known = Counter(turn["verdict"] for row, turn in self._known() if group_of_row(row) is group)
+                words = {name: f" ({number:,} known)" for name, number in known.items()}
+                told = ", ".join(f"{count:,} {verdict_text(name)}{words.get(name, '')}" for name, count in tally(turns))
                 yield table_row(f"{_SIGNS[group]} {group.value}", f"{number:,}", told or "none")
 
     def parts(self, causes: int = 1_000_000, sessions: int = 1_000_000) -> Iterator[Part]:

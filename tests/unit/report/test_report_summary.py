@@ -215,7 +215,7 @@ def known(rows: list[Row], ticket: str | None = "PAY-12") -> list[Row]:
 def test_what_is_known_is_said_to_be(render: Any) -> None:
     text = render(of([*known(many(3)), row(clean())], url=None))
     assert "### ✅ All 4 sessions pass\n" in text
-    assert "| 👀 review | 3 | 3 changed, 3 unchanged (3 known) |" in text
+    assert "| 👀 review | 3 | 3 changed (3 known), 3 unchanged |" in text
     assert section(text, "Known differences, which fail nothing") == [
         "- `known until 2026-11-01 (PAY-12)`: `tools.issue_refund.arguments.amount` another argument, "
         "in `refund-0::turn-2` turn 2 and 2 more turns",
@@ -227,7 +227,7 @@ def test_what_is_known_is_said_to_be(render: Any) -> None:
 def test_what_is_known_and_what_is_not_are_told_apart() -> None:
     text = render_comment(of([*known(many(1)), *many(1)], url=None))
     assert "| ❌ fail | 1 | 1 still-failing, 1 unchanged |" in text
-    assert "| 👀 review | 1 | 1 changed, 1 unchanged (1 known) |" in text
+    assert "| 👀 review | 1 | 1 changed (1 known), 1 unchanged |" in text
     assert text.count("- changed (known): `issue_refund` ") == text.count("- changed: `issue_refund` ") == 1
     assert_inert(render_comment(of(known(many(1), EVIL))), PAGE)
 
