@@ -49,6 +49,8 @@ APART = "Give each a file of its own."
 """The remedy where two files are one."""
 PUBLISHED = "Write where the page will be published, such as https://ci.example/report.html."
 """The remedy for an address to which no link can lead."""
+_IN_PLACE = (("results", "base"), ("results", "shards"), ("history", "histories"))
+"""What may be written over what was read."""
 _WRITTEN = ("results", "report", "summary", "sidecar", "junit", "history")
 
 
@@ -56,7 +58,7 @@ def clash(outputs: Outputs, read: Iterable[tuple[str, Path]] = ()) -> tuple[str,
     """Two of the files that are one, so that what is written of one would be lost; None where each has its own place.
 
     They are called as the fields of `Outputs`. read: further files by such names, which nothing may be written over,
-    but results over results and a history over a history, which hold what was read.
+    but a history over a history, which holds what was read, and results over results, which come to be those of now.
     """
     places: dict[str, str] = {}
     for name in _WRITTEN:
@@ -72,7 +74,7 @@ def clash(outputs: Outputs, read: Iterable[tuple[str, Path]] = ()) -> tuple[str,
     base = [] if outputs.base is None else [("base", outputs.base)]
     for name, path in [*base, *(("histories", path) for path in outputs.histories), *read]:
         other = places.get(_place(path), "")
-        if other and (other, name) not in (("results", "shards"), ("history", "histories")):
+        if other and (other, name) not in _IN_PLACE:
             return other, name, path
     return None
 

@@ -294,7 +294,7 @@ def test_three_columns_in_terminal_rows_and_report(project: Project) -> None:
     assert [turn[side]["output"] for side in ("recorded", "accepted", "replayed")] == ["That is turn 2."] * 3
     assert [call["accepted"] and call["accepted"].get("arguments") for call in turn["calls"]]
     page = project.page()
-    assert '<th scope="col">recorded</th><th scope="col">accepted</th><th scope="col">replayed</th>' in page
+    assert '<th scope="col">production</th><th scope="col">accepted</th><th scope="col">now</th>' in page
 
 
 def test_an_unproven_turn_is_proven_by_accepting_it(project: Project) -> None:

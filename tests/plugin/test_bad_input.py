@@ -162,10 +162,6 @@ CLASHES = [
     (("--statebase-summary=link.out", "--statebase-report=same.out"), "--statebase-report and --statebase-summary"),
     (("--statebase-summary=statebase-report.html",), "--statebase-report and --statebase-summary"),
     (
-        ("--statebase-results=same.out", "--statebase-base-results=same.out"),
-        "--statebase-results and --statebase-base-",
-    ),
-    (
         ("--statebase-summary=same.out", "--statebase-base-results=same.out"),
         "--statebase-summary and --statebase-base-",
     ),

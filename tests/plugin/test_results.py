@@ -172,12 +172,13 @@ def test_junit_leads_to_each_replay_of_a_cassette_that_several_items_make(projec
         def test_two(statebase_replay): statebase_replay(until=2), statebase_replay(until=1)
         """
     )
-    args = (*QUICK, "--statebase-agent=toy:Toy", "--statebase-results=results.jsonl", "--junitxml=junit.xml")
+    written = ("--statebase-results=results.jsonl", "--statebase-report=page.html", "--junitxml=junit.xml")
+    args = (*QUICK, "--statebase-agent=toy:Toy", *written)
     project.pytester.runpytest_inprocess(*args, str(plan), str(tests)).assert_outcomes(passed=4)
     anchors = anchors_of(project.results())
     cases = ElementTree.parse(project.path / "junit.xml").iter("testcase")
     links = [one.attrib["value"] for case in cases for one in case.iter("property") if "link" in one.attrib["name"]]
-    assert links == [f"#{anchor}" for anchor in anchors]
+    assert links == [f"page.html#{anchor}" for anchor in anchors]
     assert len(set(links)) == 5
 
 
@@ -363,7 +364,7 @@ def test_what_a_change_did(project: Project, workers: str) -> None:
     gone.unlink()
     project.cassette("new", session="sess_new")
     told = against(project, workers)
-    assert told == "1 newly failing, 1 newly passing, 1 new, 1 removed  /base.jsonl"
+    assert told == "1 newly failing, 1 newly passing, 1 new, 1 removed  base.jsonl"
     lines = project.run("--statebase-base-results=base.jsonl", agent="toy:MissingCall").stdout.lines
     assert [line for line in lines if line.startswith(("newly ", "new "))] == [
         "newly failing  fixtures/a.session.yaml::version-0",
@@ -405,7 +406,7 @@ def test_a_base_that_cannot_be_read_is_told_and_fails_the_run(project: Project) 
 def test_the_base_may_be_the_file_that_is_written(project: Project) -> None:
     project.cassette()
     project.run("--statebase-results=base.jsonl")
-    assert against(project, "--statebase-results=base.jsonl") == "1 newly failing  /base.jsonl"
+    assert against(project, "--statebase-results=base.jsonl") == "1 newly failing  base.jsonl"
     assert project.results("base.jsonl")[0]["outcome"] == "failed"
 
 
