@@ -83,6 +83,13 @@ def passing(run: Mapping[str, Any], number: int, told: str = "") -> str:
     return f"All {many} pass" if is_whole else f"{number:,} of {many} that are here pass"
 
 
+def failing(bad: int, number: int, told: str) -> str:
+    """That some sessions do not pass, to be put into a sentence. told: as for `passing`."""
+    if number == 1:
+        return "the session does not pass"
+    return f"{bad:,} of {told} {'does' if bad == 1 else 'do'} not pass"
+
+
 def count_of(value: object) -> int | None:
     """A count that a file tells; None for what is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST else None

@@ -21,6 +21,7 @@ from ..grouping import (
     judged,
     kind_of,
     plural,
+    sessions_text,
     short_name,
     tally_text,
     told_sides,
@@ -28,7 +29,7 @@ from ..grouping import (
     words_beside_path,
     writes,
 )
-from ..incomplete import headline, passing
+from ..incomplete import failing, headline, passing
 from ..results import replay_key
 from ..rows import Row
 from ..runs import Run
@@ -58,9 +59,9 @@ def build_view(made: Run, anchors: Sequence[str]) -> ReportView:
         facts=_run_facts(run),
         warnings=[visible(str(warning)) for warning in [*run.get("warnings", ()), *doubts]],
         stale=visible(stale_text(rows) or "") or None,
-        verdict=headline(run, _sentence(counted, len(rows), run)),
+        verdict=headline(run, _sentence(counted, rows, run)),
         groups=groups,
-        reached=f"{counted.to_the_end:,} of {plural(len(rows), 'session')} reached the last turn to be replayed",
+        reached=f"{counted.to_the_end:,} of {sessions_text(rows)} reached the last turn to be replayed",
         stopped=stopped[:_LISTED],
         stopped_more=max(0, len(stopped) - _LISTED),
         calls=_call_counts(counted),
@@ -138,15 +139,11 @@ def _run_facts(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     return facts + ([("result files", str(run["files"]))] if run.get("files") else [])
 
 
-def _sentence(counted: Totals, number: int, run: Mapping[str, Any]) -> str:
+def _sentence(counted: Totals, rows: Sequence[Row], run: Mapping[str, Any]) -> str:
     bad = counted.replays[Group.FAIL] + counted.replays[Group.COULD_NOT_RUN]
-    if not number:
-        return "No session was replayed."
-    if not bad:
-        return f"{passing(run, number)}."
-    if number == 1:
-        return "The session does not pass."
-    return f"{bad:,} of {number:,} sessions {'does' if bad == 1 else 'do'} not pass."
+    told = sessions_text(rows)
+    words = failing(bad, len(rows), told) if bad else passing(run, len(rows), told)
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _groups(rows: Sequence[Row], anchors: Sequence[str]) -> list[GroupView]:

@@ -22,7 +22,7 @@ from ..grouping import (
     totals,
     writes,
 )
-from ..incomplete import headline, missing_of, passing
+from ..incomplete import failing, headline, missing_of, passing
 from ..notes import known_text
 from ..page.view import anchors_of
 from ..results import replace_file
@@ -117,7 +117,7 @@ class _Page:
         if not self.bad:
             words = passing(run, len(self.rows), sessions_text(self.rows))
             return "⚠️" if missing_of(run) or not self.rows else "✅", headline(run, words)
-        words = _do_not_pass(len(self.bad), self.rows)
+        words = failing(len(self.bad), len(self.rows), sessions_text(self.rows))
         blocking = [row for row in self.bad if row.get("gate") != "warn"]
         if against is not None:
             words = _blamed(against) or self._known_before(words)
@@ -386,9 +386,3 @@ def _beside_base(against: Against) -> dict[int, str]:
     told |= dict.fromkeys(map(id, against.still_failing), "failed")
     told |= dict.fromkeys(map(id, against.newly_failing), "**passed**")
     return told | dict.fromkeys(map(id, against.new), "**new**")
-
-
-def _do_not_pass(bad: int, rows: Sequence[Row]) -> str:
-    if len(rows) == 1:
-        return "the session does not pass"
-    return f"{bad:,} of {sessions_text(rows)} {'does' if bad == 1 else 'do'} not pass"
