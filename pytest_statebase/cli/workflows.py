@@ -116,10 +116,13 @@ jobs:
         if: steps.pull.outputs.number
         run: |
           ulimit -f 500000  # blocks of 1,024 bytes: no results are that large
-          if ! gh run download "$RUN" --name statebase-results --dir "$RUNNER_TEMP/change"; then
+          there=$(gh api --method GET "repos/$GH_REPO/actions/runs/$RUN/artifacts" -f name=statebase-results \\
+            --jq .total_count)
+          if [ "$there" = 0 ]; then
             echo "The run has no results."
             exit 0
           fi
+          gh run download "$RUN" --name statebase-results --dir "$RUNNER_TEMP/change"
           echo "found=true" >> "$GITHUB_OUTPUT"
           for run in $(gh run list --workflow statebase-replay.yml --branch "$BASE" --event push --status completed \\
               --limit 5 --json databaseId --jq '.[].databaseId'); do

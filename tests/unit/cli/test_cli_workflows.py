@@ -54,6 +54,12 @@ elif words[:2] == ["run", "download"]:
     if not source.is_dir():
         sys.exit("no artifact matches any of the names")
     shutil.copytree(source, option("--dir"), dirs_exist_ok=True)
+elif words[-3].startswith("name="):
+    assert words[:3] == ["api", "--method", "GET"]
+    run = words[3].removeprefix("repos/us/app/actions/runs/").removesuffix("/artifacts")
+    if known.get("is_down"):
+        sys.exit("gh: Bad Gateway (HTTP 502)")
+    answer({{"total_count": int((place / "artifacts" / run).is_dir() or known.get("is_lost", False))}})
 elif "PATCH" in words or "POST" in words:
     (place / "written.md").write_text(pathlib.Path(words[-1].partition("@")[2]).read_text())
 elif words[-3].startswith("head=") or "/pulls" in words[3]:
@@ -243,6 +249,14 @@ def write(played: Played) -> str:
 def test_a_run_without_results_gets_no_comment(played: Played) -> None:
     done = take(played)
     assert (done.returncode, played.outputs) == (0, {})
+
+
+@pytest.mark.parametrize("how", ["is_down", "is_lost"])
+def test_results_that_are_there_and_do_not_come_fail_the_step(played: Played, how: str) -> None:
+    """Green without a comment would say that there is nothing to tell."""
+    played.github[how] = True
+    assert take(played).returncode != 0
+    assert played.outputs == {}
 
 
 def test_the_comment_says_what_the_change_did(played: Played) -> None:
