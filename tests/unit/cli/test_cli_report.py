@@ -317,7 +317,6 @@ def test_recorded_text_is_no_command_of_the_log(monkeypatch: pytest.MonkeyPatch)
         (("--results", "same.out", "--summary", "same.out"), "--results and --summary are one file: same.out"),
         (("--report", "same.out", "--junitxml", "./same.out"), "--report and --junitxml are one file"),
         (("--history", "same.out", "--results", "same.out"), "--results and --history are one file"),
-        (("--results", "same.out", "--base-results", "same.out"), "--results and --base-results are one file"),
         (("--sidecar", "side", "--summary", "side/index.md"), "--sidecar and --summary are one file: side/index.md"),
         (("--summary", "shard-1.jsonl"), "--summary and a file of results are one file: shard-1.jsonl"),
         (
