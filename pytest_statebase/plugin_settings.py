@@ -288,7 +288,18 @@ def settings_of(config: pytest.Config) -> Settings:
     if found is None:
         found = config.stash[SETTINGS] = Settings.of(config)
         _check_workers(config, found)
+        if found.secrets or found.redact or found.rules or found.names:
+            config.add_cleanup(_forget_redaction)
     return found
+
+
+def _forget_redaction() -> None:
+    """What one project calls secret is not what the next run in this process does."""
+    from .cassette.redaction import set_secret_names
+    from .privacy import RedactionOptions, set_redaction
+
+    set_secret_names(())
+    set_redaction(RedactionOptions())
 
 
 def _accept(config: pytest.Config) -> tuple[str, ...]:

@@ -136,14 +136,29 @@ _FROM_BASELINE = {
 
 
 def sentence(found: Row) -> str:
-    """What sort of difference it is, in words; empty where the two values say it."""
+    """What sort of difference it is, in words to stand beside its path; empty where the two values say it."""
     words = {**_SENTENCES, **_FROM_BASELINE} if found.get("baseline") else _SENTENCES
-    return found.get("detail") or words.get(found["kind"], "")
+    return _beside_path(found) or words.get(found["kind"], "")
+
+
+def _beside_path(found: Row) -> str:
+    """What is said of a difference, which does not name again what its path names: a value or a tool."""
+    told, path = str(found.get("detail") or ""), str(found.get("path") or "")
+    tool = path.removeprefix("tools.").partition("#")[0]
+    for name in (path, tool):
+        if name and told.startswith(f"{name} "):
+            return told[len(name) + 1 :]
+    return told
+
+
+def reads_on(found: Row) -> bool:
+    """Whether path and words are one sentence: `tools.refund was called`."""
+    return _beside_path(found) != str(found.get("detail") or "")
 
 
 def words_beside_path(found: Row) -> str:
-    """The same beside the path that it is at, which it does not name again."""
-    return (sentence(found) or "another value").removeprefix(found["path"] + " ")
+    """The same, with words also where the two values say it."""
+    return sentence(found) or "another value"
 
 
 def kind_of(cause: Cause) -> Row:
@@ -177,7 +192,8 @@ def in_one_line(row: Row, *, width: int = 60, now: str = "replayed") -> str:
     place = "" if why.startswith(f"turn {turn['turn']} ") else f"turn {turn['turn']} "
     words = "" if found["kind"] == Kind.ARGUMENTS else visible(sentence(found)) + _raised(found, width)
     where = place.rstrip() if found["kind"] == Kind.RAISED else place + visible(found["path"])
-    told = ", ".join(part for part in (where, words) if part)
+    between = " " if reads_on(found) else ", "
+    told = between.join(part for part in (where, words) if part)
     return ": ".join(part for part in (*expired, why, crash, told, _both(found, width, now)) if part)
 
 

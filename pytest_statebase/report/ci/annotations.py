@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..grouping import cassette_name, group_of_row, plural, sentence, side_name, told_sides
+from ..grouping import cassette_name, group_of_row, plural, reads_on, side_name, told_sides, words_beside_path
 from ..page.view import anchors_of
 from ..prose.identical import OTHER_VALUES, Failure, failures, raised_in
 from ..prose.markdown import page_link
@@ -70,8 +70,9 @@ def _text(failure: Failure, row: Row) -> Iterator[str]:
     if found is None:
         yield shorten(visible(failure.why), 2 * _WIDTH)
     else:
-        words = visible(sentence(found)) or "another value"
-        yield f"{shorten(visible(found['path']), _WIDTH)}: {shorten(words, _WIDTH)}"
+        words = visible(words_beside_path(found))
+        between = " " if reads_on(found) else ": "
+        yield f"{shorten(visible(found['path']), _WIDTH)}{between}{shorten(words, _WIDTH)}"
         values = list(_values(found))
         yield from values
         if failure.parts and values:

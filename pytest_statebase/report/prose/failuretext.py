@@ -82,18 +82,15 @@ def _side(found: Row, side: str) -> str:
 
 
 def headed(found: Row, width: int) -> str:
-    """Path and words of a difference, without the path where the words begin with it."""
-    path = str(found["path"])
-    return (
-        words_of(found) if str(found.get("detail") or "").startswith(path) else f"{code(path, width)} {words_of(found)}"
-    )
+    """Path and words of a difference."""
+    return f"{code(found['path'], width)} {words_of(found)}"
 
 
 def words_of(found: Row) -> str:
     """What sort of difference it is: own words, or what a person or a tool said of it."""
-    if found.get("detail"):
-        return code(found["detail"], 200)
     words = sentence(found)
+    if found.get("detail"):
+        return code(words, 200)
     return words or ("another value" if found["kind"] in _KINDS else code(found["kind"], 40))
 
 

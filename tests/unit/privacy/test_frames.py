@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pytest_statebase.cassette.personal import Kind, iban_remainder, luhn
+from pytest_statebase.cassette.personal import Kind, iban_remainder, luhn, personal_spots
 from pytest_statebase.cassette.redaction import set_secret_names
 from pytest_statebase.frames import Between, SessionClosed, SessionOpened, TurnClosed, TurnOpened
 from pytest_statebase.ledger import Event, Ledger, SessionCreated, StateUpdated, ToolCalled, TurnAdded, TurnStarted
@@ -28,6 +28,7 @@ from pytest_statebase.privacy import (
     renumbered,
     set_redaction,
 )
+from pytest_statebase.privacy.tokens import TOKEN, Tokens
 from pytest_statebase.values import TypedData
 from pytest_statebase.wire.exchange import Exchange, Failure, Request, Response
 from tests.corpus.secrets.personal import card, iban
@@ -206,6 +207,15 @@ def test_tokens_from_outside_are_taken_out() -> None:
     assert own not in forged
     for text in ("~~iban~~" + "0" * 24 + "~~", "~~card~X~" + "0" * 24 + "~n~~", "~~secret~~~~"):
         assert isinstance(numbered([text, text]), list)
+
+
+@pytest.mark.parametrize("identity", ["39067", "108008", "160414"])
+@pytest.mark.parametrize("kind", ["email", "phone", "secret"])
+def test_a_token_is_never_an_account_number(kind: str, identity: str) -> None:
+    """Digests with this key begin with a country's letters, and their check sums are right."""
+    token = Tokens(b"k").of(kind, identity, "x")
+    assert TOKEN.fullmatch(token)
+    assert personal_spots(f"to {token}, please") == []
 
 
 def test_depth_is_no_limit() -> None:

@@ -38,7 +38,7 @@ def test_the_terminal_names_the_exception_above_where_it_was_raised() -> None:
 
 def test_a_failure_in_one_line_names_it() -> None:
     assert in_one_line(row(crashed())) == (
-        f"turn 2 still-failing: the agent raised {CRASH}: tools.hand_over, hand_over was not called"
+        f"turn 2 still-failing: the agent raised {CRASH}: tools.hand_over was not called"
     )
     again = row(crashed())
     again["turns"][0]["divergences"] = []
@@ -56,7 +56,7 @@ def test_junit_names_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("render", [render_comment, render_job_summary])
 def test_comment_and_job_summary_name_it_with_the_reason(render: object) -> None:
     text = render(Run([row(crashed())], RUN))  # type: ignore[operator]
-    assert f"| `tools.hand_over` `hand_over was not called`, the agent raised `{CRASH}` | now not made |" in text
+    assert f"| `tools.hand_over` `was not called`, the agent raised `{CRASH}` | now not made |" in text
 
 
 def test_the_job_summary_says_where_it_was_raised() -> None:
@@ -75,7 +75,7 @@ def test_one_reason_of_many_sessions_says_how_many_raised_what() -> None:
 
 def test_an_annotation_names_it(tmp_path: Path) -> None:
     (line,) = annotation_lines(Run([row(crashed())], RUN), tmp_path)
-    assert line.endswith(f"::tools.hand_over: hand_over was not called%0Athe agent raised {CRASH}")
+    assert line.endswith(f"::tools.hand_over was not called%0Athe agent raised {CRASH}")
 
 
 def test_a_brief_has_the_trace_with_the_exception() -> None:

@@ -563,7 +563,7 @@ def test_values_say_whose_they_are() -> None:
     one = row(still_failing())
     cause = one["turns"][1]["divergences"][0]
     told = {
-        "| `state.x is 1, 2 was wanted` | now `1` |": {"kind": "expect", "detail": "state.x is 1, 2 was wanted"},
+        "| `state.x` `is 1, 2 was wanted` | now `1` |": {"kind": "expect", "detail": "state.x is 1, 2 was wanted"},
         "| `state.x` `x is wrong` | now `1` |": {"kind": "expect", "detail": "x is wrong"},
         "| `state.x` only in the replay | now `1` |": {"kind": "added"},
         "| `state.x` only in the recording | recorded `1` |": {"kind": "removed"},
@@ -605,7 +605,7 @@ def test_calls_without_values_are_told_in_words() -> None:
         cause.clear()
         cause.update({"path": "tools.refund", **found})
         line = section(render_comment(of([one])), "1 session that does not pass")[-1]
-        assert line.endswith(f" | `tools.refund` `{found['detail']}` | {words} |")
+        assert line.endswith(f" | `tools.refund` `{found['detail'].removeprefix('refund ')}` | {words} |")
 
 
 def test_reasons_without_a_difference_are_told_in_words() -> None:
