@@ -273,7 +273,7 @@ async def sleeps_in_trio_after(user_input: str) -> str:
 
 
 def sleeps_inside(user_input: str) -> str:
-    with waiting(0.2):
+    with waiting(2):
         time.sleep(30)
     return "went"
 
@@ -281,23 +281,23 @@ def sleeps_inside(user_input: str) -> str:
 async def sleeps_later_inside(user_input: str) -> str:
     import asyncio
 
-    with waiting(0.2), waiting(100):
+    with waiting(2), waiting(100):
         await asyncio.sleep(30)
     return "went"
 
 
 async def sleeps_in_trio_inside(user_input: str) -> str:
-    with waiting(0.2):
+    with waiting(2):
         await trio.sleep(30)
     return "went"
 
 
-def replayed(agent: Agent) -> ReplayResult:
+def replayed(agent: Agent, limit: float = 0.1) -> ReplayResult:
     if "trio" not in agent.__name__:
-        return replay(session(), agent, turn_timeout=0.1)
+        return replay(session(), agent, turn_timeout=limit)
 
     async def main() -> ReplayResult:
-        return await replay_async(session(), agent, turn_timeout=0.1)
+        return await replay_async(session(), agent, turn_timeout=limit)
 
     return trio.run(main)
 
@@ -313,9 +313,10 @@ def test_what_comes_after_the_wait_still_ends(agent: Agent) -> None:
 
 @pytest.mark.parametrize("agent", [sleeps_inside, sleeps_later_inside, sleeps_in_trio_inside])
 def test_a_wait_that_takes_too_long_ends_and_says_nothing_of_the_agent(agent: Agent) -> None:
-    result = replayed(agent)
+    # The turn has time enough to get to the wait on a busy machine, and less than the wait takes.
+    result = replayed(agent, limit=1)
     assert result.verdicts == {"inconclusive": 1}
-    assert result.turns[0].reason == "the turn was ended: a live model call had no answer within 0.2 s"
+    assert result.turns[0].reason == "the turn was ended: a live model call had no answer within 2 s"
 
 
 def test_a_wait_never_shortens_a_turn() -> None:
