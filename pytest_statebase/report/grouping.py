@@ -16,7 +16,8 @@ from .show import one_line, shorten, shorten_pair, visible
 
 GROUPS = tuple(Group)
 
-_PLAN = ".session.yaml"
+PLAN = ".session.yaml"
+"""How the names of plans end."""
 _GROUP_OF = {verdict.value: verdict.group for verdict in Verdict}
 
 
@@ -55,17 +56,17 @@ def short_name(row: Row) -> str:
     The parameters of a test may look like paths, and stay.
     """
     path, between, rest = name_of(row).partition("::")
-    return path.rsplit("/", 1)[-1].removesuffix(".session.yaml") + between + rest
+    return path.rsplit("/", 1)[-1].removesuffix(PLAN) + between + rest
 
 
 def cassette_name(row: Row) -> str:
     """The name of the cassette without directories and suffix: what `pytest-statebase show` takes."""
-    return str(row["cassette"]).rsplit("/", 1)[-1].removesuffix(".session.yaml")
+    return str(row["cassette"]).rsplit("/", 1)[-1].removesuffix(PLAN)
 
 
 def sessions_text(rows: Sequence[Row]) -> str:
     """`8 sessions`, or `16 replays of 8 sessions` where several agents, forks or tests replay the same ones."""
-    sessions = {str(row["cassette"]) if str(row["cassette"]).endswith(_PLAN) else name_of(row) for row in rows}
+    sessions = {str(row["cassette"]) if str(row["cassette"]).endswith(PLAN) else name_of(row) for row in rows}
     told = plural(len(sessions), "session")
     return told if len(sessions) == len(rows) else f"{plural(len(rows), 'replay')} of {told}"
 

@@ -11,6 +11,7 @@ from ...compare.model import Group, Kind
 from ..grouping import (
     DIFFERENCES,
     GROUPS,
+    PLAN,
     Cause,
     Totals,
     Write,
@@ -125,7 +126,7 @@ def _named(row: Row) -> tuple[str, ...]:
     """
     cassette, fork = str(row["cassette"]), str(row["fork"]).replace(" ", "-")
     path, _, name = str(row.get("nodeid") or "").rpartition("::")
-    if not name or path.endswith(".session.yaml"):
+    if not name or path.endswith(PLAN):
         return cassette, name or fork
     return cassette, fork, path, name
 

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from ...compare.model import Facet, Kind, Verdict
-from ..grouping import judged, name_of, root_cause, sentence, side_name, told_sides
+from ..grouping import PLAN, judged, name_of, root_cause, sentence, side_name, told_sides
 from ..notes import expired_text, known_text
 from ..raised import trace_of, without_trace
 from ..rows import Row
@@ -352,7 +352,7 @@ def _commands(row: Row, turn: Row | None) -> Iterator[str]:
 
 def _files(row: Row, turn: Row | None) -> Iterator[str]:
     plan = str(row["cassette"])
-    stem = plan.removesuffix(".session.yaml")
+    stem = plan.removesuffix(PLAN)
     lines = [f"- {span(plan)}: the plan, with `failing`, `expect`, `answers`, `ignore`; yours to edit"]
     if stem != plan:
         lines.append(

@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...compare.model import Verdict
+from ..grouping import PLAN
 from ..rows import Row
 from ..show import visible
-
-_PLAN = ".session.yaml"
 
 
 def reproduce_command(row: Row) -> str:
     """What runs this replay alone, from the root directory of the project."""
     name = str(row.get("nodeid") or row["cassette"])
     agent = {"agent": row["agent"]} if row.get("agent_given") else {}
-    if _PLAN not in name:
+    if PLAN not in name:
         return _line("pytest", _operand(name), *_options(agent), "-v")
     told = {"fork": row.get("fork"), "until": row.get("until") and f"turn {row['until']}", "mode": row.get("mode")}
     return _line("pytest", _operand(row["cassette"]), *_options(told | agent), "-v")
