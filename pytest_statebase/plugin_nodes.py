@@ -202,9 +202,8 @@ def keep_error(item: pytest.Item, error: StatebaseError) -> dict[str, Any]:
     cassette, spec = getattr(item, "cassette", None), getattr(item, "spec", None)
     agent = item.agent_name() if isinstance(item, CassetteItem) else None
     fork = str(spec.fork) if spec else ""
-    facts = facts_of(cassette) if cassette else {}
-    facts.pop("gate", None)
     path = relative_to(str(item.path), settings_of(item.config).rootdir)
+    facts = facts_of(cassette) if cassette else {}
     row = error_row(path, fork, str(error), nodeid=item.nodeid, agent=agent, **facts)
     item.stash.setdefault(ROWS, []).append(row)
     return row
@@ -213,7 +212,7 @@ def keep_error(item: pytest.Item, error: StatebaseError) -> dict[str, Any]:
 def facts_of(cassette: Cassette) -> dict[str, Any]:
     """What a row says of a replay that did not begin: what is in the plan."""
     plan = cassette.plan
-    return {"session": plan.session or "", "owner": plan.owner, "title": plan.title, "gate": plan.gate}
+    return {"session": plan.session or "", "owner": plan.owner, "title": plan.title}
 
 
 def relative_to(path: str, rootdir: Path) -> str:

@@ -50,10 +50,8 @@ def row_without_replay(
 
     path = nodeid.partition("::")[0]
     found = _of_marker(config, marked, path) if marked is not None else _of_item(config, nodeid)
-    facts = dict(found.facts)
-    gate = facts.pop("gate", "block")
-    row = error_row(found.path, found.fork, message, nodeid=nodeid, agent=found.agent, **facts)
-    return {**row, "gate": gate, "unfinished": True} if unfinished else row
+    row = error_row(found.path, found.fork, message, nodeid=nodeid, agent=found.agent, **found.facts)
+    return {**row, "gate": found.gate, "unfinished": True} if unfinished else row
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +62,7 @@ class _Found:
     fork: str
     agent: str | None
     facts: dict[str, Any]
+    gate: str = "block"
 
 
 def _of_item(config: pytest.Config, nodeid: str) -> _Found:
@@ -78,8 +77,8 @@ def _of_item(config: pytest.Config, nodeid: str) -> _Found:
         return _Found(path, "", settings.ini_agent, {})
     for one, spec, agent in named_replays(cassette, settings):
         if one == name:
-            return _Found(path, str(spec.fork), agent or settings.ini_agent, facts_of(cassette))
-    return _Found(path, "", settings.ini_agent, facts_of(cassette))
+            return _Found(path, str(spec.fork), agent or settings.ini_agent, facts_of(cassette), cassette.plan.gate)
+    return _Found(path, "", settings.ini_agent, facts_of(cassette), cassette.plan.gate)
 
 
 def _of_marker(config: pytest.Config, marked: dict[str, str], path: str) -> _Found:
@@ -100,20 +99,27 @@ def _of_marker(config: pytest.Config, marked: dict[str, str], path: str) -> _Fou
     if cassette is None:
         return _Found(path, fork, agent, {"session": session})
     fork = fork or settings.fork or str(cassette.plan.replays[0].fork)
-    return _Found(relative_to(str(plans[0]), config.rootpath), fork, agent, facts_of(cassette))
+    return _Found(relative_to(str(plans[0]), config.rootpath), fork, agent, facts_of(cassette), cassette.plan.gate)
 
 
-def failure_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
-    """Why an item failed that made no replay, with the place where."""
+def failure_text(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> str:
+    """Why an item failed that made no replay, with the place where; an error of ours says that itself."""
     from .plugin_nodes import relative_to
 
-    assert call.excinfo is not None
-    error = call.excinfo.value
-    text = str(error) if isinstance(error, StatebaseError) else call.excinfo.exconly(tryshort=True).strip()
     when = "its set-up failed" if call.when == "setup" else "it failed before it replayed"
+    if call.excinfo is None:
+        return f"{when}: {first_line(call, report)}"
+    if isinstance(call.excinfo.value, StatebaseError):
+        return f"{when}: {call.excinfo.value}"
     place = call.excinfo._getreprcrash()
     where = f"\nat {relative_to(place.path, item.config.rootpath)}:{place.lineno}" if place else ""
-    return f"{when}: {text}{'' if isinstance(error, StatebaseError) else where}"
+    return f"{when}: {call.excinfo.exconly(tryshort=True).strip()}{where}"
+
+
+def first_line(call: pytest.CallInfo[None], report: pytest.TestReport) -> str:
+    """What an item failed with. It may have raised nothing: a strict xfail that passes."""
+    text = str(report.longrepr) if call.excinfo is None else call.excinfo.exconly()
+    return text.strip().split("\n", 1)[0]
 
 
 class Outcomes:
@@ -129,17 +135,18 @@ class Outcomes:
         """Take in a report."""
         if report.when == "call" or (report.when == "setup" and not report.passed):
             self._ended.add(report.nodeid)
-        if report.skipped and not hasattr(report, "wasxfail") and self._is_ours(report.nodeid):
+        if report.skipped and not hasattr(report, "wasxfail") and self.is_ours(report.nodeid):
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
             self.skipped[report.nodeid] = reason.removeprefix("Skipped").removeprefix(": ")
 
-    def _is_ours(self, nodeid: str) -> bool:
+    def is_ours(self, nodeid: str) -> bool:
+        """Whether an item is to replay."""
         return SUFFIX + "::" in nodeid or nodeid in self.marked
 
     def unfinished(self, collected: Iterable[str], message: str) -> Iterator[dict[str, Any]]:
         """A row for each item that was to replay and of which no outcome is known."""
         for nodeid in collected:
-            if nodeid not in self._ended and self._is_ours(nodeid):
+            if nodeid not in self._ended and self.is_ours(nodeid):
                 told = f"did not finish: {message}"
                 yield row_without_replay(self._config, nodeid, told, marked=self.marked.get(nodeid), unfinished=True)
 

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .plugin_ci import commands, write_job_summary
-from .plugin_outcomes import NOT_RUN, Outcomes, failure_text, marked_of, replays_something, row_without_replay
+from .plugin_outcomes import (
+    NOT_RUN,
+    Outcomes,
+    failure_text,
+    first_line,
+    marked_of,
+    replays_something,
+    row_without_replay,
+)
 from .plugin_outputs import junit_of
 from .plugin_settings import BUDGET, ROWS, SUFFIX, Settings
 from .report.ci.joblog import printable
@@ -81,9 +89,9 @@ class Results:
             setattr(report, _MARKED, self._marked)
             self._marked = None
         if report.failed and call.when != "teardown":
-            self._keep_failure(item, call)
+            self._keep_failure(item, call, report)
         elif report.failed and replays_something(item):
-            setattr(report, _TEARDOWN, _first_line(call))
+            setattr(report, _TEARDOWN, f"pytest: teardown: {first_line(call, report)}")
         rows = item.stash.get(ROWS, None) if call.when != "setup" or report.failed else None
         if rows:
             self._tell_junit(item, rows)
@@ -94,14 +102,15 @@ class Results:
                 setattr(report, STALE, True)
         return report
 
-    def _keep_failure(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    def _keep_failure(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         """What failed an item stands in its rows, and in one of its own where it made no replay."""
         rows = item.stash.get(ROWS, None)
         if rows:
-            _fail(rows, _first_line(call))
+            _fail(rows, f"pytest: {first_line(call, report)}")
         elif replays_something(item):
             marked = marked_of([item]).get(item.nodeid)
-            item.stash[ROWS] = [row_without_replay(self.config, item.nodeid, failure_text(item, call), marked=marked)]
+            told = failure_text(item, call, report)
+            item.stash[ROWS] = [row_without_replay(self.config, item.nodeid, told, marked=marked)]
 
     def _tell_junit(self, item: pytest.Item, rows: list[dict[str, Any]]) -> None:
         """What JUnit's XML says of an item besides its failure: it is read off the last report of the item."""
@@ -287,8 +296,7 @@ class Results:
 
     def _stopped(self, session: pytest.Session) -> bool:
         """Something was to be replayed and nothing was: the report says so instead of staying the old one."""
-        is_ours = any(SUFFIX + "::" in nodeid or nodeid in self.outcomes.marked for nodeid in self.collected)
-        return is_ours and session.exitstatus in (1, 2)
+        return any(map(self.outcomes.is_ours, self.collected)) and session.exitstatus in (1, 2)
 
     def run(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
         """What is known of the run as a whole."""
@@ -327,7 +335,7 @@ class Results:
         verbosity = self.config.get_verbosity()
         if verbosity >= 0:
             terminalreporter.section("statebase replay")
-        rows = self.ordered()
+        rows = list(self.made.rows) if self.made else self.ordered()
         lines = summary_lines(rows, verbosity=verbosity, report=shown)
         if self.made and self.made.against:
             told = told_failures(rows, verbosity=verbosity)
@@ -351,13 +359,6 @@ def _shown(path: Path, invocation: Path) -> str:
         return str(path.relative_to(invocation))
     except ValueError:
         return str(path)
-
-
-def _first_line(call: pytest.CallInfo[None]) -> str:
-    """What an item failed with. When: in its teardown this is all that is known of it."""
-    assert call.excinfo is not None
-    text = call.excinfo.exconly().strip().splitlines()[0]
-    return f"pytest: {'teardown: ' if call.when == 'teardown' else ''}{text}"
 
 
 def _fail(rows: list[dict[str, Any]], failure: str) -> None:

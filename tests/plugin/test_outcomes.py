@@ -121,6 +121,22 @@ def test_a_teardown_that_fails_fails_the_session(project: Project, workers: str)
     assert (row["outcome"], row["failure"]) == ("failed", "pytest: teardown: RuntimeError: left a file")
 
 
+@WORKERS
+def test_a_strict_xfail_that_passes_fails_its_session_alone(project: Project, workers: str) -> None:
+    """Nothing was raised."""
+    three(project)
+    conftest(
+        project,
+        "def pytest_collection_modifyitems(items):\n"
+        "    items[0].add_marker(pytest.mark.xfail(strict=True, reason='known'))\n",
+    )
+    result = project.run(workers, RESULTS)
+    result.assert_outcomes(failed=1, passed=2)
+    rows = project.results()
+    assert [row["outcome"] for row in rows] == ["failed", "passed", "passed"]
+    assert rows[0]["failure"] == "pytest: [XPASS(strict)] known"
+
+
 def test_a_session_that_cannot_begin_has_its_owner(project: Project) -> None:
     project.cassette(plan=PLAN + "owner: payments\ntitle: A refund\nreplay: {fork: version 99}\n")
     project.run(RESULTS, SUMMARY)
