@@ -214,8 +214,10 @@ def test_from_a_thread_that_was_there_before() -> None:
     thread.start()
     try:
         ledger = recorded(Threaded)
+        assert [turn.error for turn in ledger.turns] == [None] * 4
         assert ledger.state["asked"] == ["apple", "fig"]
-        assert replayed(Threaded, ledger).verdicts == {"unchanged": 4}
+        result = replayed(Threaded, ledger)
+        assert result.verdicts == {"unchanged": 4}, [(turn.reason, turn.divergences) for turn in result.turns]
     finally:
         Threaded.work.put(None)
         thread.join()

@@ -180,4 +180,5 @@ def test_async_calls_belong_to_their_replay() -> None:
 
     tools = [f"{HERE}:chain_search"]
     recorded = record_session(agent, ["go"], session_id="s", tools=tools)
-    assert replay(Cassette.from_ledger(recorded), agent, tools=tools).passed
+    (turn,) = replay(Cassette.from_ledger(recorded), agent, tools=tools).turns
+    assert turn.verdict == "unchanged", (turn.reason, turn.divergences, recorded.turns)

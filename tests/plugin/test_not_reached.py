@@ -48,7 +48,7 @@ class Asks(toy.Toy):
 def agents(project: Project) -> Project:
     project.cassette()
     (project.path / "mine.py").write_text(AGENT, encoding="utf-8")
-    project.ini(INI + "statebase_turn_timeout = 0.4\n")
+    project.ini(INI + "statebase_turn_timeout = 1.5\n")
     return project
 
 

@@ -364,10 +364,10 @@ def _timed(url: str) -> dict[str, Callable[[], Any]]:
     import urllib.request
 
     return {
-        "httpx": lambda: httpx.get(url, timeout=0.05),
-        "requests": lambda: requests.get(url, timeout=0.05),
-        "urllib": lambda: urllib.request.urlopen(url, timeout=0.05),
-        "aiohttp": lambda: _aiohttp(timeout=lambda: aiohttp.ClientTimeout(total=0.05))(url),
+        "httpx": lambda: httpx.get(url, timeout=0.5),
+        "requests": lambda: requests.get(url, timeout=0.5),
+        "urllib": lambda: urllib.request.urlopen(url, timeout=0.5),
+        "aiohttp": lambda: _aiohttp(timeout=lambda: aiohttp.ClientTimeout(total=0.5))(url),
     }
 
 

