@@ -37,7 +37,7 @@ class Watcher:
 
     @property
     def is_over(self) -> bool:
-        """Whether it looks at nothing any more, though a context still has it: a stub need not let its calls run."""
+        """Whether it looks at nothing any more, though a context still has it: it is nobody's handler then."""
         return False
 
     def look(
@@ -128,8 +128,12 @@ def stays() -> WeakSet[Stay]:
 
 
 def own_handler() -> Handler | Watcher | None:
-    """Who answers or watches calls that are made in this very context, None for a thread that belongs to nobody."""
-    return _current.get()
+    """Who answers or watches calls that are made in this very context, None for a thread that belongs to nobody.
+
+    A watcher that is over is nobody: its context may live on for long, in threads that were started there too.
+    """
+    found = _current.get()
+    return None if isinstance(found, Watcher) and found.is_over else found
 
 
 def active_handlers() -> list[Handler]:
@@ -140,7 +144,7 @@ def active_handlers() -> list[Handler]:
 
 def current_handler() -> Handler | None:
     """Who answers calls that are made here and now, None where that cannot be told."""
-    found = _current.get()
+    found = own_handler()
     if found is not None:
         return None if isinstance(found, Watcher) else found
     with lock:
@@ -154,7 +158,7 @@ def handler_for(tool: Tool) -> Handler:
     """
     if tool.clear is not None and len(_active) > 1 and len({id(handler) for handler in _active}) > 1:
         raise _refused(tool, "keeps its answers in a cache, which the replays that run at once would share")
-    found = _current.get()
+    found = own_handler()
     if found is not None and not isinstance(found, Watcher):
         return found
     # A thread that was there before may be used by any replay; where only one runs, it is that one.

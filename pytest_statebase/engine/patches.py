@@ -165,7 +165,7 @@ def _dispatcher(tool: Tool, original: FunctionType) -> Dispatcher:
 
     def dispatch(named: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         handler = own_handler()
-        if isinstance(handler, Watcher) and not handler.is_over:
+        if isinstance(handler, Watcher):
             return handler.look(tool, original, named, args, kwargs)
         return answer(named, args, kwargs)
 

@@ -22,7 +22,7 @@ _NOTHING: frozenset[int] = frozenset()
 class Strand:
     """One line of work. Not thread-safe but for `branching`: whoever records holds a lock."""
 
-    __slots__ = ("owner", "parent", "seen")
+    __slots__ = ("is_placed", "owner", "parent", "seen")
 
     def __init__(
         self, parent: Strand | None = None, seen: frozenset[int] = _NOTHING, owner: tuple[int, int] | None = None
@@ -32,11 +32,30 @@ class Strand:
         """The last calls known, without those that came before one of them."""
         self.owner = owner
         """The thread and task that it is; None as long as it has not begun."""
+        self.is_placed = True
+        """Whether it is known after which calls of its parent it began."""
 
     def begin(self, number: int) -> frozenset[int]:
         """Note a call that begins here. Returns the last ones before it."""
         before, self.seen = self.seen, frozenset((number,))
         return before
+
+    def line(self) -> Iterator[Strand]:
+        """Itself, what it branched off, and so on."""
+        strand: Strand | None = self
+        while strand is not None:
+            yield strand
+            strand = strand.parent
+
+    def anchor(self) -> Strand:
+        """The furthest up its line to where all is known.
+
+        What came of this one, and was done before a call of `self` that knows nothing of it, was so by chance.
+        """
+        for strand in self.line():
+            if strand.parent is None or not strand.is_placed:
+                return strand
+        raise AssertionError("a line has an end")
 
     def end(self, number: int, before: frozenset[int]) -> None:
         """Note that a call of this strand has ended: the strands that it branched off may go on with what it did.
@@ -78,6 +97,7 @@ def current_strand() -> Strand:
     if strand is None or strand.owner not in (None, owner):
         # Started in a way that `branching` does not see. Nobody knows after what, so it comes after nothing.
         strand = Strand(strand)
+        strand.is_placed = False
         _current.set(strand)
     strand.owner = owner
     return strand

@@ -21,6 +21,7 @@ from ..engine.streams import AWAITED, Stream, Watch
 from ..engine.tool import Seen, Tool
 from ..events import Event, ToolCalled
 from ..values import ABSENT, TypedData
+from .order import place
 
 Live = Callable[[], Any]
 """Runs the tool itself with the arguments of the call."""
@@ -40,7 +41,8 @@ class Call:
     is_awaited: bool
     """The tool is one that is awaited anyway."""
     arguments: dict[str, Any]
-    step: int
+    span: int
+    """How often, up to this call, one began while no other one went on."""
     during: int | None
     agent: str | None
     at: str | None
@@ -51,8 +53,9 @@ class Call:
     strand: Strand | None = None
     before: frozenset[int] = frozenset()
     """Numbers of the last calls that came before it."""
+    step: int | None = None
     after: list[int] | None = None
-    """Positions of those that are of the same step."""
+    """Positions of those that came before it and are of the same step. Set with `step` when the turn is over."""
     result: Any = ABSENT
     error: dict[str, Any] | None = None
     latency_ms: int | None = None
@@ -95,9 +98,7 @@ class Calls:
         self._open: dict[int, Call] = {}
         """Those that have not ended yet."""
         self._in_flight = 0
-        self._step = 0
-        self._first = 0
-        """The number of the step's first call."""
+        self._span = 0
 
     # --- what happens in our own code: exchanged where it must not reach the agent
 
@@ -241,14 +242,13 @@ class Calls:
         with self._lock:
             number = next(self._numbers)
             if not self._in_flight and during is None:
-                self._step, self._first = self._step + 1, number
+                self._span += 1
             self._in_flight += 1
             index, position = len(self._calls), self._position()
-            call = Call(self, index, number, tool.name, awaited, kept, self._step, during, agent, at, position)
+            call = Call(self, index, number, tool.name, awaited, kept, self._span, during, agent, at, position)
             if during is None:
                 call.strand = current_strand()
                 call.before = call.strand.begin(number)
-                call.after = sorted(before - number + index for before in call.before if before >= self._first) or None
             self._open[index] = call
             self._calls.append(call)
         return call
@@ -298,6 +298,7 @@ class Calls:
                 self.end(call, call.stream.stored())
         with self._lock:
             self._open = {}
+            place(self._calls)
             return self._calls
 
     @property

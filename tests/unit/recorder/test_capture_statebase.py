@@ -6,6 +6,8 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import Context, copy_context
+from queue import SimpleQueue
 from typing import Any
 
 import httpx
@@ -14,6 +16,7 @@ import requests
 from capturing import Listed, listed
 from statebase import AsyncStateBase, StateBase
 
+from pytest_statebase import Cassette, Ledger, replay
 from pytest_statebase.engine.tools import find_tools, stubbed
 from pytest_statebase.errors import UnrecordedCall
 from pytest_statebase.events import (
@@ -21,6 +24,7 @@ from pytest_statebase.events import (
     MemoryDeleted,
     MemorySearched,
     MemoryUpdated,
+    SessionCreated,
     StateRolledBack,
     StateUpdated,
     ToolCalled,
@@ -426,3 +430,45 @@ def test_a_stub_runs_nothing_live_where_a_capture_is_over(bench: Bench) -> None:
     bench.done()
     with stubbed(find_tools(["tests.toy:price"])), pytest.raises(UnrecordedCall):
         toy.price("A1")
+
+
+class Handed:
+    """Hands its work to a thread that was there before."""
+
+    def __init__(self, work: SimpleQueue[Any], done: SimpleQueue[Any], url: str) -> None:
+        self.work, self.done, self.url = work, done, url
+
+    def serve(self) -> None:
+        while (url := self.work.get()) is not None:
+            try:
+                self.done.put(requests.get(url, timeout=5).text)
+            except Exception as error:
+                self.done.put(type(error).__name__)
+
+    def __call__(self, user_input: str) -> str:
+        self.work.put(self.url)
+        return str(self.done.get())
+
+
+def test_a_thread_of_a_captured_turn_belongs_to_nobody_when_that_is_over(bench: Bench) -> None:
+    """It has the turn in its context still: a request that it makes in a replay may not go out for that."""
+    with serving(lambda _: plain(b"out")) as server:
+        agent = Handed(SimpleQueue(), SimpleQueue(), server.url)
+        ledger = Ledger([SessionCreated("sess_1"), TurnStarted(1, {"type": "text", "content": "go"})])
+        ledger.append(TurnAdded({"type": "text", "content": "out"}))
+
+        def captured() -> Context:
+            bench.turn(bench.client.sessions.create("support").id)
+            return copy_context()
+
+        thread = threading.Thread(target=copy_context().run(captured).run, args=(agent.serve,))
+        thread.start()
+        try:
+            assert agent("go") == "out"
+            bench.done()
+            result = replay(Cassette.from_ledger(ledger), agent)
+        finally:
+            agent.work.put(None)
+            thread.join()
+    assert [one.target for one in server.got] == ["/"]
+    assert "in a thread that the agent did not start" in result.warnings[0]

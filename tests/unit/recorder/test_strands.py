@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.pool import ThreadPool
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -155,6 +156,96 @@ def test_work_that_was_handed_out_at_once_has_no_order() -> None:
         list(pool.map(lambda value: plain_write("a", value), range(5)))
 
     assert order(lambda user_input: while_held(work)) == {"held": [], 0: [], 1: [], 2: [], 3: [], 4: []}
+
+
+def steps(agent: Any) -> dict[Any, tuple[int | None, list[Any]]]:
+    """For each call: its step, and after which ones of it, by their values."""
+    STORE.clear()
+    (turn,) = record_session(agent, ["go"], session_id="s", tools=TOOLS).turns
+    names = [call.arguments.get("value", call.tool) for call in turn.calls]
+    return {
+        name: (call.step, [names[i] for i in call.after or ()]) for name, call in zip(names, turn.calls, strict=True)
+    }
+
+
+def handed_out_in_threads(user_input: str) -> str:
+    """Each piece of work waits until the one handed out before it is done: by chance none overlaps."""
+    done = [threading.Event() for _ in range(4)]
+    done[0].set()
+
+    def work(number: int) -> None:
+        done[number - 1].wait(5)
+        for value in (number, number + 10):
+            plain_write("a", value)
+        done[number].set()
+
+    plain_write("a", 0)
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, (1, 2, 3)))
+    plain_write("a", 99)
+    plain_write("a", 100)
+    return "done"
+
+
+async def handed_out_in_tasks(user_input: str) -> str:
+    done = [asyncio.Event() for _ in range(4)]
+    done[0].set()
+
+    async def work(number: int) -> None:
+        await done[number - 1].wait()
+        await in_one_task(number, number + 10)
+        done[number].set()
+
+    await write("a", 0)
+    await asyncio.gather(*map(work, (1, 2, 3)))
+    await write("a", 99)
+    await write("a", 100)
+    return "done"
+
+
+@pytest.mark.parametrize("agent", [handed_out_in_threads, handed_out_in_tasks])
+def test_work_that_was_handed_out_at_once_has_no_order_where_none_overlaps_either(agent: Any) -> None:
+    assert steps(agent) == {
+        0: (1, []),
+        1: (2, []),
+        11: (2, [1]),
+        2: (2, []),
+        12: (2, [2]),
+        3: (2, []),
+        13: (2, [3]),
+        99: (3, []),
+        100: (4, []),
+    }
+
+
+def test_calls_of_threads_of_which_nobody_knows_when_they_began_keep_their_order() -> None:
+    """One that was there before, and one that was started past all that is known of threads."""
+    import _thread
+
+    asked: SimpleQueue[Any] = SimpleQueue()
+    answered: SimpleQueue[Any] = SimpleQueue()
+
+    def serve() -> None:
+        while (value := asked.get()) is not None:
+            plain_write("a", value)
+            answered.put(value)
+
+    def through_it(value: int) -> None:
+        asked.put(value)
+        answered.get(timeout=5)
+
+    def agent(user_input: str) -> str:
+        through_it(1)
+        plain_write("a", 2)
+        through_it(3)
+        plain_write("a", 4)
+        return "done"
+
+    _thread.start_new_thread(serve, ())
+    try:
+        assert [step for step, _ in steps(agent).values()] == [1, 2, 3, 4]
+    finally:
+        asked.put(None)
 
 
 def test_calls_made_while_a_stream_is_open_come_after_it_began() -> None:
