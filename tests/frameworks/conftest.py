@@ -7,8 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from tests import litter
+
 from .harness import Bench
 from .model_server import ModelServer
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_left() -> Iterator[None]:
+    """Clients of frameworks keep connections that nobody closes."""
+    yield
+    litter.collect()
 
 
 @pytest.fixture
