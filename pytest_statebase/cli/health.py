@@ -101,10 +101,12 @@ class Health:
 
     @property
     def urgency(self) -> tuple[Any, ...]:
-        """Red ones first, then those whose plan or seal lacks something, then the oldest."""
+        """Red ones first, then those whose plan or seal lacks something, then the oldest: to the moment, not the day,
+        so that cassettes of one day have one order at any hour."""
         own = [one for one in self.expiring if one.where.startswith(f"{shown(self.path)}:")]
         lacks = bool(self.unproven or own or not self.sealed)
-        return (not self.is_red, not lacks, -(self.days if self.days is not None else -1), self.name)
+        recorded = (True, 0.0) if self.recorded is None else (False, self.recorded.timestamp())
+        return (not self.is_red, not lacks, recorded, self.name)
 
 
 def health_of(path: Path) -> Health:
