@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 from .threads import start_plainly
 
@@ -51,6 +51,8 @@ class _Kept:
         self.loop = self.runner.get_loop()
         self.threads: _Threads | None = None
         self._process = os.getpid()
+        # Not `__del__`: where this is collected with a circle, the sockets of the loop may be so before.
+        finalize(self, _close_loop, self.loop, self._process)
 
     def is_usable(self) -> bool:
         """False where it was closed, and in a child process, which shares its selector with the parent."""
@@ -58,13 +60,15 @@ class _Kept:
 
     def close(self) -> None:
         """Close the loop. Nothing is left in it that would have to be awaited."""
-        if self._process != os.getpid():
-            # Never let it be collected: that closes it, in the selector that it shares with the parent.
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.loop))
-        elif not self.loop.is_running():
-            self.loop.close()
+        _close_loop(self.loop, self._process)
 
-    __del__ = close
+
+def _close_loop(loop: asyncio.AbstractEventLoop, process: int) -> None:
+    if process != os.getpid():
+        # Never let it be collected: that closes it, in the selector that it shares with the parent.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(loop))
+    elif not loop.is_running():
+        loop.close()
 
 
 class _Here(threading.local):

@@ -248,3 +248,15 @@ def test_a_child_process_has_a_loop_of_its_own_and_leaves_that_of_its_parent_alo
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKS]
     done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_loop_that_is_collected_with_a_circle_is_closed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    gc.collect()
+    told.clear()
+    kept: Any = loops._Kept()
+    kept.circle = [kept]
+    del kept
+    gc.collect()
+    assert told == []
