@@ -81,7 +81,11 @@ def cleaned(case: Case) -> object:
 
 def holds(value: object, needle: str) -> bool:
     """Whether a value stands anywhere in another one, also after decoding."""
-    return any(needle in text for leaf in _leaves(value) for text in decoded(leaf))
+    # The digits of a token are random: among them stands any three digits once in some hundred runs.
+    return any(needle in _TOKEN.sub("", text) for leaf in _leaves(value) for text in decoded(leaf))
+
+
+_TOKEN = re.compile(r"~~secret~~f[0-9a-f]+~~")
 
 
 def _leaves(value: object) -> Iterator[str | bytes]:
