@@ -52,7 +52,7 @@ class _Kept:
         self.threads: _Threads | None = None
         self._process = os.getpid()
         # Not `__del__`: where this is collected with a circle, the sockets of the loop may be so before.
-        finalize(self, _close_loop, self.loop, self._process)
+        finalize(self, _close_loop, self.loop, self._process).atexit = False  # other threads may be at it then
 
     def is_usable(self) -> bool:
         """False where it was closed, and in a child process, which shares its selector with the parent."""

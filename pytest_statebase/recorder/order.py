@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from ..engine.strands import Strand
@@ -22,14 +22,13 @@ class Placed(Protocol):
     after: list[int] | None
 
 
-def place(calls: Iterable[Placed]) -> None:
+def place(calls: Sequence[Placed]) -> None:
     """Set `step` and `after` of each call of a turn.
 
     One step follows another where none of its calls was made at once with one before. Calls that did not overlap came
     one after the other, unless they are of lines of work that were handed out at once: these may overlap, and change
     places, the next time.
     """
-    calls = list(calls)
     places: dict[int, int] = {}
     """Position by number."""
     below: dict[Strand, int] = {}
@@ -55,7 +54,7 @@ def place(calls: Iterable[Placed]) -> None:
                 before |= known[one] | 1 << one
             at_once = past & ~before
             if at_once:
-                lowest = (at_once & -at_once).bit_length() - 1
+                lowest = next(_bits(at_once))
                 while starts[-1] > lowest:
                     starts.pop()
         places[call.number], known[index] = index, before
@@ -65,7 +64,7 @@ def place(calls: Iterable[Placed]) -> None:
     _number(calls, starts, known)
 
 
-def _number(calls: list[Placed], starts: list[int], known: dict[int, int]) -> None:
+def _number(calls: Sequence[Placed], starts: list[int], known: dict[int, int]) -> None:
     step = start = 0
     for index, call in enumerate(calls):
         if step < len(starts) and index == starts[step]:

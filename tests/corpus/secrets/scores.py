@@ -15,6 +15,7 @@ from pytest_statebase.cassette.secrets import set_own_names
 from pytest_statebase.events import ToolCalled, TurnStarted
 from pytest_statebase.ledger import Event
 from pytest_statebase.privacy import FrameRedactor
+from pytest_statebase.privacy.tokens import TOKEN
 
 from .case import Case
 from .keys import keys
@@ -82,10 +83,7 @@ def cleaned(case: Case) -> object:
 def holds(value: object, needle: str) -> bool:
     """Whether a value stands anywhere in another one, also after decoding."""
     # The digits of a token are random: among them stands any three digits once in some hundred runs.
-    return any(needle in _TOKEN.sub("", text) for leaf in _leaves(value) for text in decoded(leaf))
-
-
-_TOKEN = re.compile(r"~~secret~~f[0-9a-f]+~~")
+    return any(needle in TOKEN.sub("", text) for leaf in _leaves(value) for text in decoded(leaf))
 
 
 def _leaves(value: object) -> Iterator[str | bytes]:

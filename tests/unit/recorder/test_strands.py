@@ -58,11 +58,9 @@ TOOLS = [f"{__name__}:{name}" for name in ("slow", "write", "plain_write", "held
 
 def order(agent: Any) -> dict[Any, list[Any]]:
     """For each call that was made while another one went on: after which ones, by their values."""
-    STORE.clear()
-    (turn,) = record_session(agent, ["go"], session_id="s", tools=TOOLS).turns
-    names = [call.arguments.get("value", call.tool) for call in turn.calls]
-    assert len({call.step for call in turn.calls}) == 1, "one went on all the time"
-    return {name: [names[i] for i in call.after or ()] for name, call in zip(names, turn.calls, strict=True)}
+    found = steps(agent)
+    assert len({step for step, _ in found.values()}) == 1, "one went on all the time"
+    return {name: after for name, (_, after) in found.items()}
 
 
 async def while_slow(*lines: Any) -> None:
@@ -219,7 +217,6 @@ def test_work_that_was_handed_out_at_once_has_no_order_where_none_overlaps_eithe
 
 
 def test_calls_of_threads_of_which_nobody_knows_when_they_began_keep_their_order() -> None:
-    """One that was there before, and one that was started past all that is known of threads."""
     import _thread
 
     asked: SimpleQueue[Any] = SimpleQueue()
